@@ -5,18 +5,21 @@
 //! the run with each other, under the strictest values of all parties. The other parties, the helpers, provide only
 //! keys.
 
+mod cast;
 mod said;
 
-use serde::{Deserialize, Serialize};
 use vesica_core::{
     difference::Difference,
     error::{Error, Misuse, Result},
-    parties::{Learns, Parties, Role, Security},
+    parties::{Parties, Role, Security},
 };
 use vesica_net::Mesh;
 use vesica_psi::{DigestLength, joint::Place};
+use vesica_select::Side;
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::query::Query;
+use vesica_task::{query::Query, select::QueryTable};
+
+pub use self::cast::{Cast, MAX_NAME, MAX_PARTIES, NamedParty, Search, is_name};
 
 use crate::{
     offer::{Offer, WireOffer},
@@ -27,14 +30,8 @@ use crate::{
 /// The version of the messages that only runs among several parties have.
 const VERSION: u32 = 1;
 
-/// The longest name of a party, in bytes.
-pub const MAX_NAME: usize = 40;
-
-/// The most parties of a run.
-pub const MAX_PARTIES: usize = vesica_net::connect::MAX_PARTIES;
-
 /// The longest description of the parties on the wire, in bytes.
-const MAX_CAST: usize = MAX_PARTIES * (MAX_NAME + 160) + 200;
+const MAX_CAST: usize = MAX_PARTIES * (MAX_NAME + 164) + 200;
 
 /// The longest offer on the wire, in bytes.
 const MAX_OFFER: usize = 1 << 16;
@@ -42,132 +39,6 @@ const MAX_OFFER: usize = 1 << 16;
 const CAST: &str = "joint/cast";
 const OFFER: &str = "joint/offer";
 const TERMS: &str = "joint/terms";
-
-/// Returns whether a text is a name of a party: a short word.
-pub fn is_name(name: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(is_plain)
-}
-
-/// A party of a run among several.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedParty {
-    /// The name by which all of them know it.
-    pub name: String,
-    /// Its fingerprint.
-    pub fingerprint: String,
-}
-
-/// The parties of a run among several, in the order of their numbers, and their places.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Cast {
-    /// The parties.
-    pub parties: Vec<NamedParty>,
-    /// The leader's number.
-    pub leader: usize,
-    /// The pivot's number.
-    pub pivot: usize,
-}
-
-impl Cast {
-    /// Creates a cast. The leader learns the result; it ends the run with the pivot.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for fewer than three parties or too many, for names that are not short words, for names or
-    /// fingerprints that occur twice, and for a leader or pivot that is not one of the parties, or the same party.
-    pub fn new(parties: Vec<NamedParty>, leader: &str, pivot: &str) -> Result<Self> {
-        let refused = |message: String| Error::usage(Misuse::Parties, message);
-        if !(3..=MAX_PARTIES).contains(&parties.len()) {
-            let given = parties.len();
-            let message = format!(
-                "--parties takes 3 to {MAX_PARTIES} parties, not {given}; a run of two names its --peer"
-            );
-            return Err(refused(message));
-        }
-        for (number, NamedParty { name, fingerprint }) in parties.iter().enumerate() {
-            if !is_name(name) {
-                return Err(refused(format!(
-                    "party {} of --parties needs a name of at most {MAX_NAME} letters, digits, and any of -_.",
-                    number + 1
-                )));
-            }
-            let others = &parties[..number];
-            if others.iter().any(|other| other.name == *name) {
-                return Err(refused(format!("--parties names `{name}` twice")));
-            }
-            if let Some(other) = others.iter().find(|other| other.fingerprint == *fingerprint) {
-                let other = &other.name;
-                return Err(refused(format!("`{other}` and `{name}` have the same fingerprint")));
-            }
-        }
-        let number = |option: &str, name: &str| {
-            let number = parties.iter().position(|party| party.name == name);
-            number.ok_or_else(|| {
-                refused(format!("--{option} names `{name}`, which is not one of --parties"))
-            })
-        };
-        let (leader, pivot) = (number("leader", leader)?, number("pivot", pivot)?);
-        if leader == pivot {
-            return Err(refused(
-                "--leader and --pivot are two of the parties, not the same one".to_owned(),
-            ));
-        }
-        Ok(Self { parties, leader, pivot })
-    }
-
-    /// Returns the number of the party with this fingerprint.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if no party has it.
-    pub fn number_of(&self, fingerprint: &str) -> Result<usize> {
-        let number = self.parties.iter().position(|party| party.fingerprint == fingerprint);
-        number.ok_or_else(|| {
-            let message = format!("--parties does not have this side's fingerprint, {fingerprint}");
-            Error::usage(Misuse::Parties, message)
-        })
-    }
-
-    /// Returns the place of a party.
-    pub fn place(&self, party: usize) -> Place {
-        Place::of(party, self.leader, self.pivot)
-    }
-
-    /// Returns the name of a party.
-    pub fn name(&self, party: usize) -> &str {
-        &self.parties[party].name
-    }
-
-    /// Returns the party with which this one has a session of two: the pivot of the leader, and otherwise the leader.
-    pub fn partner(&self, party: usize) -> usize {
-        if party == self.leader { self.pivot } else { self.leader }
-    }
-
-    /// Returns the helpers' numbers, ascending.
-    pub fn helpers(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.parties.len()).filter(|party| self.place(*party) == Place::Helper)
-    }
-
-    /// Returns the two sides of a session: the leader with another party.
-    pub fn sides(&self, me: usize) -> Parties {
-        let role = if me == self.leader { Role::A } else { Role::B };
-        let [me, peer] =
-            [me, self.partner(me)].map(|party| self.parties[party].fingerprint.clone());
-        Parties { role, me, peer }
-    }
-
-    fn describe(&self) -> String {
-        let parties = self
-            .parties
-            .iter()
-            .map(|NamedParty { name, fingerprint }| format!("{name}={fingerprint}"));
-        let parties: Vec<_> = parties.collect();
-        let name =
-            |party| self.parties.get(party).map_or("nobody", |party: &NamedParty| &party.name);
-        format!("{}, leader {}, pivot {}", parties.join(", "), name(self.leader), name(self.pivot))
-    }
-}
 
 /// The terms of a run among several parties, the same on all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,16 +55,20 @@ pub struct JointTerms {
 ///
 /// # Errors
 /// [`Error::Usage`].
-pub fn check(offer: &Offer, place: Place) -> Result<()> {
-    let learns = if place == Place::Leader { Learns::Me } else { Learns::Peer };
+pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
+    let place = cast.place(me);
     let named = offer.protocol.as_ref().and_then(|name| offer.query.method(name));
     let is_long = named.is_some_and(|method| method.item_length() == DigestLength::Long);
-    let message = if offer.learns != learns {
-        "among several parties the leader learns"
+    let message = if offer.learns != cast.learners_for(me) {
+        "among several parties the leader learns, and those that --learners names"
+    } else if cast.least().is_some() && (offer.query != Query::ROWS || offer.protocol.is_some()) {
+        "--at-least is for rows of the leader: leave out --answer, --query, --send, --receive and --protocol"
+    } else if cast.least().is_some() && !cast.learners.is_empty() {
+        "with --at-least only the leader learns: leave out --learners"
+    } else if !cast.learners.is_empty() && offer.query.kind.task.telling().is_none() {
+        "a join and a query over both tables are for the leader: leave out --learners"
     } else if !offer.query.kind.is_told {
         "shares are for two parties: ask for rows, a count, a sum or a threshold"
-    } else if offer.query.selected().is_some() {
-        "a query over both tables is for two parties: ask for rows, a count, a sum or a threshold"
     } else if !offer.identifiers.is_empty() || offer.rules.is_some() {
         "among several parties a row has one identifier: it could match one party by one of them, and another party by \
          another; name one --key"
@@ -204,14 +79,20 @@ pub fn check(offer: &Offer, place: Place) -> Result<()> {
     } else if offer.security != Security::SemiHonest || is_long {
         "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
          against malicious ones"
-    } else if place == Place::Helper && (offer.brings_values || offer.sends.is_some()) {
+    } else if place == Place::Helper && brings(offer.brings_values, &offer.sends, &offer.table) {
         "only the leader and the pivot provide values or columns: make the party with them the --pivot"
     } else {
         return match place {
             // Leader and pivot check the query.
             Place::Helper => {
-                let (query, protocol) = (Query::ROWS, None);
-                let keys = Offer { query, protocol, minimum: 0, noise: None, ..offer.clone() };
+                let keys = Offer {
+                    query: Query::ROWS,
+                    protocol: None,
+                    minimum: 0,
+                    noise: None,
+                    scale: 0,
+                    ..offer.clone()
+                };
                 keys.check()
             }
             _ => offer.check(),
@@ -233,7 +114,7 @@ impl JointTerms {
         mesh: &mut Mesh<'_>,
     ) -> Result<Self> {
         let me = mesh.me();
-        check(offer, cast.place(me))?;
+        check(offer, cast, me)?;
         Self::compare_casts(cast, mesh)?;
         let ours = serde_json::to_vec(&WireOffer::new(offer, cast.sides(me).role));
         let ours = ours.map_err(|_| Error::bug("terms have no JSON"))?;
@@ -258,7 +139,7 @@ impl JointTerms {
     /// # Errors
     /// [`Error::Usage`] for an offer that is not for such a run, and [`Error::Terms`] if no other offers match.
     pub fn expected(offer: &Offer, cast: &Cast, me: usize) -> Result<Self> {
-        check(offer, cast.place(me))?;
+        check(offer, cast, me)?;
         let mine = WireOffer::new(offer, cast.sides(me).role);
         let of_party = |party: usize| match party == me {
             true => Ok(mine.clone()),
@@ -285,7 +166,7 @@ impl JointTerms {
             let other = serde_json::from_value::<Cast>(other);
             let other = other.map_err(|_| of(cast, party, malformed().into()))?;
             let difference = Difference {
-                what: "parties and their places (--parties, --leader, --pivot)",
+                what: "parties and their places (--parties, --leader, --pivot, --at-least, --learners)",
                 here: cast.describe(),
                 there: other.describe(),
             };
@@ -299,7 +180,7 @@ impl JointTerms {
     /// # Errors
     /// As [`JointTerms::agree`].
     pub fn merge(cast: &Cast, me: usize, offers: &[WireOffer]) -> Result<Self> {
-        let [leader, pivot] = [cast.leader, cast.pivot].map(|party| &offers[party]);
+        let [leader, pivot] = [cast.leader, cast.partner(cast.leader)].map(|party| &offers[party]);
         let bounds = |keys: &dyn Fn(usize) -> bool| {
             let others = offers.iter().enumerate().filter(|(party, _)| keys(*party));
             others.map(|(_, offer)| offer.max_peer_rows).min().unwrap_or(u64::MAX)
@@ -312,7 +193,7 @@ impl JointTerms {
         };
         for (party, offer) in offers.iter().enumerate().filter(|(party, _)| *party != cast.leader) {
             let as_pivot = match cast.place(party) {
-                Place::Helper if offer.brings_values || offer.sends.is_some() => {
+                Place::Helper if brings(offer.brings_values, &offer.sends, &offer.table) => {
                     let what = "values and columns, which only leader and pivot provide";
                     let said = format!("{} provides some", cast.name(party));
                     return Err(of(
@@ -324,7 +205,7 @@ impl JointTerms {
                 Place::Helper => bringing(offer, pivot),
                 _ => offer.clone(),
             };
-            let merged = merge(party, leader, &as_pivot);
+            let merged = merge(party, &learning(leader, cast.learns(party)), &as_pivot);
             merged.map_err(|error| disagreement(cast, me, party, error))?;
         }
         // The strictest of all, in the terms of each pair.
@@ -339,7 +220,8 @@ impl JointTerms {
         };
         let leaders = strict(leader, leader);
         let of_pairs = (0..offers.len()).map(|party| {
-            let other = if party == cast.leader { cast.pivot } else { party };
+            let other = if party == cast.leader { cast.partner(party) } else { party };
+            let leaders = learning(&leaders, cast.learns(other));
             let merged = merge(other, &leaders, &strict(&offers[other], pivot));
             merged.map_err(|error| disagreement(cast, me, other, error))
         });
@@ -361,7 +243,11 @@ impl JointTerms {
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 joint terms");
         hasher.update(&(self.cast.leader as u64).to_le_bytes());
-        hasher.update(&(self.cast.pivot as u64).to_le_bytes());
+        let (kind, number) = match self.cast.search {
+            Search::ByAll { pivot } => (0, pivot),
+            Search::ByEnough { least } => (1, least),
+        };
+        hasher.update(&[kind]).update(&(number as u64).to_le_bytes());
         for (NamedParty { name, .. }, (terms, limit)) in
             self.cast.parties.iter().zip(self.of_pairs.iter().zip(&self.limits))
         {
@@ -404,17 +290,29 @@ pub fn answer(offer: &Offer, cast: &Cast, me: usize, other: usize) -> Result<Off
     };
     let mine = WireOffer::new(offer, cast.sides(me).role);
     let of_leader = match cast.place(me) {
-        Place::Leader => mine.clone(),
-        _ => WireOffer::new(&mirrored(&mine, Role::A)?, Role::A),
-    };
-    match cast.place(other) {
-        Place::Leader => mirrored(&mine, Role::A),
-        Place::Pivot => mirrored(&of_leader, Role::B),
+        Place::Leader => offer.clone(),
+        Place::Pivot => mirrored(&mine, Role::A)?,
         Place::Helper => {
-            let helper = mirrored(&of_leader, Role::B)?;
-            Ok(Offer { brings_values: false, sends: None, ..helper })
+            // The tables of a query, whose columns their owners declare.
+            let table = offer.query.selected().map(|_| QueryTable { side: Side::A, declared: None });
+            Offer { table, ..mirrored(&mine, Role::A)? }
         }
-    }
+    };
+    let of_pivot = match cast.place(me) {
+        Place::Pivot => offer.clone(),
+        _ => mirrored(&WireOffer::new(&of_leader, Role::A), Role::B)?,
+    };
+    let answer = match cast.place(other) {
+        Place::Leader => of_leader,
+        Place::Pivot => of_pivot,
+        Place::Helper => Offer { brings_values: false, sends: None, table: None, ..of_pivot },
+    };
+    Ok(Offer { learns: cast.learners_for(other), ..answer })
+}
+
+/// Returns whether a party provides more than keys.
+fn brings(values: bool, sends: &Option<SentColumns>, table: &Option<QueryTable>) -> bool {
+    values || sends.is_some() || table.is_some()
 }
 
 /// Returns an offer with the values and columns of another one.
@@ -422,6 +320,14 @@ fn bringing(offer: &WireOffer, other: &WireOffer) -> WireOffer {
     let mut offer = offer.clone();
     offer.brings_values = other.brings_values;
     offer.sends.clone_from(&other.sends);
+    offer.table.clone_from(&other.table);
+    offer
+}
+
+/// Returns an offer of the leader, or of another party that learns if `other_learns`.
+fn learning(offer: &WireOffer, other_learns: bool) -> WireOffer {
+    let mut offer = offer.clone();
+    (offer.a_learns, offer.b_learns) = (true, other_learns);
     offer
 }
 

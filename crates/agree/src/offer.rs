@@ -521,6 +521,8 @@ impl WireOffer {
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
+        // A helper among several parties; between two, the offers then differ.
+        let provides_keys_only = self.query.selected().is_some() && self.table.is_none();
         let faults = [
             (named.len() > 32 || !named.chars().all(plain), "the protocol's name is not valid"),
             (
@@ -562,6 +564,7 @@ impl WireOffer {
             (
                 (self.noise.is_some()
                     || self.table.as_ref().is_some_and(|table| table.declared.is_some()))
+                    && !provides_keys_only
                     && self.query.check(&self.part()).is_err(),
                 "noise that is useless or for a query that takes none, or columns that the query does not use",
             ),
@@ -569,10 +572,7 @@ impl WireOffer {
                 self.noise.is_some() && self.diagnose,
                 "noise together with a comparison of what keys look like",
             ),
-            (
-                self.table.is_some() != self.query.selected().is_some(),
-                "a table for another query, or none for a query in the language of queries",
-            ),
+            (self.table.is_some() && self.query.selected().is_none(), "a table for another query"),
             (!self.agreement.iter().all(is_hash), "the hash of an agreement is not a hash"),
         ];
         faults.into_iter().find(|(is_one, _)| *is_one).map(|(_, fault)| fault)

@@ -326,12 +326,12 @@ impl Serving {
             cluster.start(Work::new(&elsewhere, self.stall), slots, standing.clone());
         };
         let spill = std::env::temp_dir();
-        let Computed { method, peer_items, partitions, attempts, found, .. } =
+        let Computed { protocol, adversary, peer_items, partitions, attempts, found, .. } =
             session.compute_elsewhere(counts, &spill, &mut start, rng)?;
         cluster.compared();
         report.attempts = standing.sessions();
         report.partitions = Some(partitions);
-        report.set_protocol(method.key(), method.adversary());
+        report.set_protocol(protocol, adversary);
         report.peer_items = Some(peer_items);
         report.outcome = found.outcome;
         // The rows are in the cluster, which does not report their number.

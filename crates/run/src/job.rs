@@ -174,7 +174,7 @@ impl Job {
     pub fn check(&self) -> Result<()> {
         self.check_files()?;
         match &self.seat {
-            Some(seat) => joint::check(&self.offer, seat.cast.place(seat.me))?,
+            Some(seat) => joint::check(&self.offer, &seat.cast, seat.me)?,
             None => self.offer.check()?,
         }
         if self.resume.is_some() && self.seat.is_some() {
@@ -361,7 +361,9 @@ impl Job {
     fn reading(&self, terms: &Terms, role: Role) -> Result<Reading> {
         let rules = self.offer.rules.as_ref();
         let rules = rules.map(|rules| rules.on(&self.columns, &self.offer.keys)).transpose()?;
-        let query = terms.selection().and_then(|selection| selection.columns(role));
+        // A helper among several parties has no table of the query.
+        let selection = terms.selection().filter(|_| self.offer.table.is_some());
+        let query = selection.and_then(|selection| selection.columns(role));
         let is_unique = query.as_ref().is_some_and(|columns| columns.keys() == Keys::Unique);
         Ok(Reading {
             keys: self.key_columns(),
@@ -480,15 +482,16 @@ pub(crate) fn attempt(
         keys: keys.counts().used,
     };
     standing.describe(run, keys.take_sketch());
-    let Computed { method, peer_items, partitions, attempts, mut found, sizes } =
-        session.compute(keys, job.unmatched, &spill, rng)?;
+    let computed = session.compute(keys, job.unmatched, &spill, rng)?;
+    let Computed { protocol, adversary, peer_items, partitions, attempts, mut found, sizes } =
+        computed;
     if let (Some(last), Some(Content::Rows(rows))) = (job.min_rule, &mut found.content) {
         rows.keep_first_rules(last);
         found.outcome.rows_written = Some(rows.rows.len() as u64);
     }
     report.attempts = standing.sessions();
     report.partitions = Some(partitions);
-    report.set_protocol(method.key(), method.adversary());
+    report.set_protocol(protocol, adversary);
     report.peer_items = Some(peer_items);
     report.set_sizes(sizes.as_deref());
     report.false_matches = standing.false_matches(run_keys, peer_items);

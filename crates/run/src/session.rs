@@ -4,11 +4,14 @@
 
 mod chosen;
 mod circle;
+mod computed;
 mod elsewhere;
+mod held;
 mod joint;
 mod ladder;
 mod sets;
 mod together;
+mod told;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -40,13 +43,13 @@ use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType, written::Numbering};
 use vesica_task::{
-    interface::{Call, Found, Gather, Method, Randomness},
+    interface::{Call, Found, Gather, Method, PartyKeys, Randomness},
     outcome::Outcome,
     sides::{Side, Sides},
 };
 
 pub(crate) use self::chosen::chosen;
-pub use self::elsewhere::Elsewhere;
+pub use self::{computed::Computed, elsewhere::Elsewhere};
 
 use self::{chosen::Chosen, circle::Circle, elsewhere::Local};
 use crate::{
@@ -98,22 +101,6 @@ pub(crate) enum Others<'a> {
     Peer(&'a mut Channel),
     /// To each of several parties.
     Circle(&'a Cast, Mesh<'a>),
-}
-
-/// The result of a run on this side, and the method that computed it.
-pub struct Computed {
-    /// The method that ran.
-    pub method: Box<dyn Method>,
-    /// The size of the other side's set.
-    pub peer_items: u64,
-    /// The number of partitions in which the sets were compared.
-    pub partitions: u64,
-    /// The number of times that partitions were begun, if tasks of a side compared them.
-    pub attempts: Option<u64>,
-    /// The result.
-    pub found: Found,
-    /// In a run among several parties, the sizes of all sets.
-    pub sizes: Option<Vec<u64>>,
 }
 
 impl<'a> Session<'a> {
@@ -251,9 +238,8 @@ impl<'a> Session<'a> {
         };
         // A side that learned the result from the other one only knows it now.
         self.standing.reveal(found.outcome.shared())?;
-        let (partitions, attempts) = (partitions as u64, self.attempts);
-        let method = chosen.method;
-        Ok(Computed { method, peer_items, partitions, attempts, found, sizes: None })
+        let attempts = self.attempts;
+        Ok(Computed { attempts, ..Computed::by(&*chosen.method, peer_items, partitions, found) })
     }
 
     /// Exchanges the sizes of the sets, agrees on where an interrupted run resumes, and commits to a part of the seed.
@@ -307,7 +293,7 @@ impl<'a> Session<'a> {
                 let prepared = circle.prepare(0, channel, rng);
                 prepared.map_err(|error| Error::of_protocol(error, channel))?;
             }
-            let (mut items, party) = rayon::join(
+            let (items, party) = rayon::join(
                 || {
                     let items = seed.items(&digests, method.item_length());
                     drop(digests);
@@ -315,19 +301,34 @@ impl<'a> Session<'a> {
                 },
                 || method.prepare(call, channel, rng),
             );
-            let ran = party.and_then(|party| match circle {
+            let of_protocol = |error, channel: &Channel| Error::of_protocol(error, channel);
+            let party = party.map_err(|error| of_protocol(error, channel))?;
+            let (items, of_all) = match circle {
+                None => (items, None),
+                Some(circle) => {
+                    let derived = circle.fold(items.items(), channel, rng);
+                    let derived = derived.map_err(|error| of_protocol(error, channel))?;
+                    (derived, circle.passes_on().then_some(items))
+                }
+            };
+            let ran = match circle {
                 None => party.run(items.items(), &set, channel, rng),
                 Some(circle) => {
                     let circle: &mut dyn Fold = circle;
-                    items = circle.fold(items.items(), channel, rng)?;
                     circle.beside_others(channel, |channel| {
                         party.run(items.items(), &set, channel, rng)
                     })
                 }
-            });
-            let unrevealed = ran.map_err(|error| Error::of_protocol(error, channel))?;
+            };
+            let unrevealed = ran.map_err(|error| of_protocol(error, channel))?;
             self.standing.reveal(unrevealed.shared)?;
-            (unrevealed.reveal)(channel, rng)
+            let found = (unrevealed.reveal)(channel, rng)?;
+            match circle.as_mut().zip(of_all) {
+                None => Ok(found),
+                Some((circle, items)) => {
+                    circle.pass_on(found, PartyKeys::Whole(items.items(), &set), channel, rng)
+                }
+            }
         });
         watch(self.channel, &self.observer, None);
         found
@@ -394,7 +395,11 @@ impl<'a> Session<'a> {
             }
         };
         watch(self.channel, &self.observer, None);
-        self.conclude(gathered, pieces, Some(&partitions), seed, rng)
+        let found = self.conclude(gathered, pieces, Some(&partitions), seed, rng)?;
+        match &mut self.circle {
+            None => Ok(found),
+            Some(circle) => circle.pass_on(found, PartyKeys::Parts(&partitions), self.channel, rng),
+        }
     }
 
     /// Begins or resumes the journal, and makes a file for the results, which holds the earlier ones.

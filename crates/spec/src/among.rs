@@ -5,23 +5,78 @@ use vesica_agree::{
     joint::{Cast, JointTerms, NamedParty},
     offer::Offer,
 };
-use vesica_core::parties::Learns;
 use vesica_net::{Fingerprint, connect::Member};
 use vesica_partner::{joint::JointParts, partnership::Partnership};
 use vesica_run::{joint::Venue, seat::Seat};
-use vesica_task::disclosure::words::{Learned, Tense};
+use vesica_select::Side;
+use vesica_task::{
+    disclosure::words::{Learned, Tense},
+    query::Query,
+};
 
-use crate::{Connection, Fault, InvitedParties, Job, JobTable, Result, Terms};
+use crate::{Connection, Fault, InvitedParties, Job, JobTable, Result, Table, Terms};
 
-const LEADS: &str = "which party learns the result";
-const ENDS: &str = "with which party the leader ends the run";
+/// The options that say which keys the leader learns about, and who else learns.
+struct Places<'a> {
+    leader: Option<&'a str>,
+    pivot: Option<&'a str>,
+    at_least: Option<usize>,
+    learners: &'a [String],
+}
+
+impl Places<'_> {
+    /// Returns the parties and their places.
+    fn cast(&self, parties: Vec<NamedParty>) -> Result<Cast> {
+        let missing = |options, purpose| Fault::Missing { options, purpose };
+        let purpose = "which party learns the result";
+        let leader = self.leader.ok_or_else(|| missing(&["leader"][..], purpose))?;
+        let cast = match self.at_least {
+            Some(least) => Cast::of_holders(parties, leader, least)?,
+            None => {
+                let purpose =
+                    "with which party the leader ends the run, or how many others must have a key";
+                let pivot =
+                    self.pivot.ok_or_else(|| missing(&["pivot", "at-least"][..], purpose))?;
+                Cast::new(parties, leader, pivot)?
+            }
+        };
+        Ok(cast.with_learners(self.learners)?)
+    }
+}
+
+/// Creates the offer of a party to all others. At most `rows` rows per key are sent.
+fn offer(terms: &Terms, table: &Table, rows: u32, cast: &Cast, me: usize) -> Result<Offer> {
+    let terms = Terms { learns: Some(cast.learners_for(me)), ..terms.clone() };
+    let side = match me {
+        me if me == cast.leader => Side::A,
+        me if Some(me) == cast.pivot() => Side::B,
+        _ => {
+            let Some(query) = terms.asked()? else {
+                return terms.offer(table, rows, None);
+            };
+            if let Some(option) = terms.declares() {
+                let why =
+                    "declares a table of the query, and only the leader and the pivot have one";
+                return Err(Fault::Unfit { option, why }.into());
+            }
+            let keys = Terms { query: None, query_file: None, ..terms };
+            let offer = keys.offer(table, rows, None)?;
+            return Ok(Offer { query: Query::select(query), ..offer });
+        }
+    };
+    terms.offer(table, rows, Some(side))
+}
 
 impl Job {
     /// Returns the place of this party, if the run is among several: in the agreement, or else in `parties`.
     ///
     /// # Errors
     /// [`Fault::Missing`], and [`Error::Run`](crate::Error::Run) for parties that cannot be, or without this one.
-    pub fn seat(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Option<Seat>> {
+    pub fn seat(
+        &self,
+        me: Fingerprint,
+        partnership: Option<&Partnership>,
+    ) -> Result<Option<Seat>> {
         if let Some(agreed) = partnership.and_then(|under| under.agreement().joint()) {
             return Ok(Some(Seat { cast: agreed.cast()?, me: agreed.number_of(me)? }));
         }
@@ -29,17 +84,17 @@ impl Job {
         if parties.parties.is_empty() {
             return Ok(None);
         }
-        let named = |name: &Option<String>, options, purpose| {
-            name.clone().ok_or(Fault::Missing { options, purpose })
-        };
-        let leader = named(&parties.leader, &["leader"], LEADS)?;
-        let pivot = named(&parties.pivot, &["pivot"], ENDS)?;
         let party = |Member { name, fingerprint, .. }: &Member| NamedParty {
             name: name.clone(),
             fingerprint: fingerprint.to_string(),
         };
-        let all = parties.parties.iter().map(party).collect();
-        let cast = Cast::new(all, &leader, &pivot)?;
+        let places = Places {
+            leader: parties.leader.as_deref(),
+            pivot: parties.pivot.as_deref(),
+            at_least: parties.at_least,
+            learners: parties.learners.as_deref().unwrap_or_default(),
+        };
+        let cast = places.cast(parties.parties.iter().map(party).collect())?;
         let me = cast.number_of(&me.to_string())?;
         Ok(Some(Seat { cast, me }))
     }
@@ -75,12 +130,13 @@ impl Job {
         seat: &Seat,
         partnership: Option<&Partnership>,
     ) -> Result<Offer> {
-        if partnership.is_some() {
-            return self.offer(partnership);
+        match partnership {
+            Some(_) => self.offer(partnership),
+            None => {
+                let rows = self.table.duplicates.rows;
+                offer(&self.terms, &self.table, rows, &seat.cast, seat.me)
+            }
         }
-        let learns = if seat.me == seat.cast.leader { Learns::Me } else { Learns::Peer };
-        let terms = Terms { learns: Some(learns), ..self.terms.clone() };
-        terms.offer(&self.table, self.table.duplicates.rows, None)
     }
 }
 
@@ -90,17 +146,18 @@ impl InvitedParties {
     /// # Errors
     /// [`Fault::Missing`], and [`Error::Run`](crate::Error::Run) for parties that cannot be, or without this one.
     pub fn cast(&self) -> Result<(Cast, usize)> {
-        let named = |name: &Option<String>, options, purpose| {
-            name.clone().ok_or(Fault::Missing { options, purpose })
-        };
-        let me = named(&self.me, &["me"], "which of the parties this one is")?;
-        let leader = named(&self.leader, &["leader"], LEADS)?;
-        let pivot = named(&self.pivot, &["pivot"], ENDS)?;
+        let purpose = "which of the parties this one is";
+        let me = self.me.as_deref().ok_or(Fault::Missing { options: &["me"], purpose })?;
         let party = |name: &String| NamedParty { name: name.clone(), fingerprint: name.clone() };
-        let all = self.parties.iter().flatten().map(party).collect();
-        let cast = Cast::new(all, &leader, &pivot)?;
+        let places = Places {
+            leader: self.leader.as_deref(),
+            pivot: self.pivot.as_deref(),
+            at_least: self.at_least,
+            learners: self.learners.as_deref().unwrap_or_default(),
+        };
+        let cast = places.cast(self.parties.iter().flatten().map(party).collect())?;
         let number = cast.parties.iter().position(|party| party.name == me);
-        let why = "names none of --parties";
+        let why = "does not name one of --parties";
         Ok((cast, number.ok_or(Fault::Unfit { option: "me", why })?))
     }
 
@@ -110,9 +167,7 @@ impl InvitedParties {
     /// As [`InvitedParties::cast`] and [`Terms::offer`].
     pub fn offer(&self, terms: &Terms, table: &JobTable) -> Result<Offer> {
         let (cast, me) = self.cast()?;
-        let learns = if me == cast.leader { Learns::Me } else { Learns::Peer };
-        let terms = Terms { learns: Some(learns), ..terms.clone() };
-        terms.offer(table, 1, None)
+        offer(terms, table, 1, &cast, me)
     }
 }
 

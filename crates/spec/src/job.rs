@@ -73,6 +73,14 @@ options! {
         ///
         /// If these two pool what they received, they learn which keys of the leader all others have.
         "NAME" pivot: Maybe<Text> = None;
+        /// With --parties: find the leader's keys that at least K others have.
+        ///
+        /// In place of --pivot, from 2 on. The leader's rows get a column with the holders' names.
+        "K" at_least: Maybe<Whole<usize>> = None;
+        /// With --parties: others that learn the result too, or all.
+        ///
+        /// Commas separate their names, the same on each party. The leader learns first and shows them the result.
+        "NAMES" learners: Maybe<Columns> = None;
         /// The agreement with the other party, which settles the terms.
         ///
         /// `vesica invite` and `vesica accept` make agreements. Leave out the options that an agreement settles.

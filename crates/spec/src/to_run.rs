@@ -187,15 +187,20 @@ impl Terms {
             let side = self.query_side.or(side).ok_or(missing)?;
             offer.query = Query::select(select);
             offer.table = Some(QueryTable { side, declared: Some(self.declared()?) });
-        } else if !self.column.is_empty() || self.repeated_keys {
-            let option = if self.repeated_keys { "repeated-keys" } else { "column" };
+        } else if let Some(option) = self.declares() {
             return Err(Fault::Requires { option, other: "query" }.into());
         }
         Ok(())
     }
 
+    /// Returns the option that declares something of this side's table in a query, if one does.
+    pub(crate) fn declares(&self) -> Option<&'static str> {
+        let columns = (!self.column.is_empty()).then_some("column");
+        self.repeated_keys.then_some("repeated-keys").or(columns)
+    }
+
     /// Returns the query over both tables, if there is one.
-    fn asked(&self) -> Result<Option<Select>> {
+    pub(crate) fn asked(&self) -> Result<Option<Select>> {
         let Some(file) = &self.query_file else { return Ok(self.query.clone()) };
         let text = read_query(file)?;
         let parsed = text.parse().map_err(|error: vesica_select::Error| {

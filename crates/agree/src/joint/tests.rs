@@ -1,7 +1,11 @@
+use vesica_core::parties::Learns;
 use vesica_normalize::normalize::Normalize;
+use vesica_select::{Declared, Keys};
 use vesica_table::sent_columns::SentColumns;
+use vesica_task::disclosure::words::Tense;
 
 use super::*;
+use crate::disclosed::Known;
 
 const NAMES: [&str; 3] = ["shop", "club", "bank"];
 
@@ -85,16 +89,16 @@ fn helpers_take_part_in_sums_and_joins_of_leader_and_pivot() {
     sum[2].brings_values = true;
     assert!(merged(&sum).iter().all(Result::is_ok));
     for (party, offer) in sum.iter().enumerate() {
-        check(offer, cast().place(party)).unwrap();
+        check(offer, &cast(), party).unwrap();
     }
     sum[1].brings_values = true;
     assert!(merged(&sum).iter().all(Result::is_err));
-    assert!(check(&sum[1], Place::Helper).is_err());
+    assert!(check(&sum[1], &cast(), 1).is_err());
     let mut join = offers();
     join.iter_mut().for_each(|offer| offer.query = Query::JOIN);
     join[2].sends = Some(SentColumns { columns: vec!["c".to_owned()], bytes: 8, rows: 1 });
     for (party, offer) in join.iter().enumerate() {
-        check(offer, cast().place(party)).unwrap();
+        check(offer, &cast(), party).unwrap();
     }
     let [shop, ..] = merged(&join).map(Result::unwrap);
     assert!(shop.of_party(0).sends(Role::B));
@@ -114,7 +118,7 @@ fn a_protocol_is_named_by_all_or_recommended() {
 #[test]
 fn offers_for_two_parties_are_refused() {
     let [leader, ..] = offers();
-    check(&leader, Place::Leader).unwrap();
+    check(&leader, &cast(), 0).unwrap();
     for offer in [
         Offer { learns: Learns::Both, ..leader.clone() },
         Offer { align: true, ..leader.clone() },
@@ -124,7 +128,7 @@ fn offers_for_two_parties_are_refused() {
         Offer { query: Query::SHARES, ..leader.clone() },
         Offer { keys: vec![Normalize::EMAIL; 2], identifiers: vec![1, 1], ..leader.clone() },
     ] {
-        assert!(check(&offer, Place::Leader).is_err(), "{offer:?}");
+        assert!(check(&offer, &cast(), 0).is_err(), "{offer:?}");
     }
 }
 
@@ -145,6 +149,94 @@ fn a_cast_has_different_parties_with_short_names() {
     let mut odd = parties();
     odd[1].name = "a b".to_owned();
     assert!(refused(odd, "shop", "bank").contains("party 2 of --parties needs a name"));
+}
+
+#[test]
+fn a_search_for_holders_is_for_rows_of_the_leader() {
+    let held = |least| Cast::of_holders(parties(), "club", least);
+    let cast = held(2).unwrap();
+    assert_eq!(
+        (cast.place(1), cast.place(0), cast.place(2)),
+        (Place::Leader, Place::Helper, Place::Helper)
+    );
+    assert_eq!((cast.partner(1), cast.partner(0), cast.partner(2)), (0, 1, 1));
+    for least in [0, 1, 3] {
+        assert!(held(least).unwrap_err().to_string().contains("takes 2 to 2"));
+    }
+    let offer = Offer::new(vec![Normalize::EMAIL], Learns::Me);
+    check(&offer, &cast, 1).unwrap();
+    for refused in [
+        Offer { query: Query::COUNT, ..offer.clone() },
+        Offer { protocol: Some("rr22".to_owned()), ..offer.clone() },
+    ] {
+        assert!(check(&refused, &cast, 1).unwrap_err().to_string().contains("--at-least"));
+    }
+    let all = cast.clone().with_learners(&["all".to_owned()]).unwrap();
+    assert!(check(&offer, &all, 1).unwrap_err().to_string().contains("leave out --learners"));
+    for me in 0..3 {
+        let offer = Offer { learns: cast.learners_for(me), ..offer.clone() };
+        let terms = JointTerms::expected(&offer, &cast, me).unwrap();
+        let said = terms.said(me, Known::default(), None, Tense::Future);
+        let said = if me == 1 { said.me } else { said.peer };
+        assert!(said.contains("at least 2 other parties have, and which parties"), "{said}");
+    }
+    assert_ne!(
+        JointTerms::expected(&offer, &cast, 1).unwrap().hash(),
+        JointTerms::expected(&offer, &Cast::new(parties(), "club", "shop").unwrap(), 1)
+            .unwrap()
+            .hash()
+    );
+}
+
+#[test]
+fn learners_are_named_or_all() {
+    let named = |names: &[&str]| {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        cast().with_learners(&names)
+    };
+    assert_eq!(named(&["all"]).unwrap().learners, [1, 2]);
+    assert_eq!(named(&["bank", "shop", "bank"]).unwrap().learners, [2]);
+    assert!(named(&["all", "shop"]).is_err() && named(&["mall"]).is_err());
+    let all = named(&["all"]).unwrap();
+    let mut offers = offers();
+    for (party, offer) in offers.iter_mut().enumerate() {
+        offer.learns = all.learners_for(party);
+        check(offer, &all, party).unwrap();
+        assert!(JointTerms::expected(offer, &all, party).unwrap().of_party(party).both_learn());
+        let wrong = check(offer, &cast(), party);
+        assert_eq!(wrong.is_ok(), party == 0);
+        let join = Offer { query: Query::JOIN, ..offer.clone() };
+        assert!(
+            check(&join, &all, party).unwrap_err().to_string().contains("leave out --learners")
+        );
+    }
+}
+
+/// A helper has no table of a query; leader and pivot have one each.
+#[test]
+fn helpers_take_part_in_queries() {
+    let query =
+        Query::select("SELECT count(*), sum(a.v) FROM a JOIN b USING (key)".parse().unwrap());
+    for me in 0..3 {
+        let mut offer = Offer { query: query.clone(), ..offers()[me].clone() };
+        let table = |side, columns: &[&str]| QueryTable {
+            side,
+            declared: Some(Declared::parse(columns, Keys::Unique).unwrap()),
+        };
+        offer.table =
+            [Some(table(Side::A, &["v:integer"])), None, Some(table(Side::B, &[]))][me].clone();
+        let terms = JointTerms::expected(&offer, &cast(), me).unwrap();
+        let said = terms.said(me, Known::default(), None, Tense::Future);
+        let said = if me == 0 { said.me } else { said.peer };
+        assert!(said.contains("shared keys and the sum of"), "{said}");
+        let wire = WireOffer::new(&offer, cast().sides(me).role);
+        assert_eq!(wire.fault(), None);
+        if me == 1 {
+            offer.table = Some(table(Side::B, &[]));
+            let error = check(&offer, &cast(), me).unwrap_err().to_string();
+            assert!(error.contains("only the leader and the pivot provide"), "{error}");
+        }
+    }
 }
 
 /// Every party expects terms from its own offer.

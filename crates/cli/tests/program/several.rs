@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, net::TcpListener, process::Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::harness::{Ended, Running, ended, read_report, vesica};
+use crate::{
+    harness::{Ended, Running, ended, read_report, vesica},
+    partners::free_port,
+};
 
 const NAMES: [&str; 4] = ["shop", "club", "bank", "mall"];
 
@@ -50,6 +53,15 @@ impl Circle {
 
     /// A party's command, with these flags last.
     fn command(&self, party: usize, flags: &[&str]) -> Command {
+        let pivot = ["--pivot", NAMES[self.keys.len() - 1]];
+        match flags.contains(&"--pivot") {
+            true => self.searching(party, flags),
+            false => self.searching(party, &[&pivot, flags].concat()),
+        }
+    }
+
+    /// A party's command without a pivot, with these flags last.
+    fn searching(&self, party: usize, flags: &[&str]) -> Command {
         let mut command = vesica();
         command.args(["run", "--parties", &self.parties, "--progress", "plain"]);
         command.args(["--wait", "60", "--threads", "1", "--key", "k"]);
@@ -57,7 +69,6 @@ impl Circle {
             ("--identity", self.file(party, "identity")),
             ("--report", self.file(party, "json")),
             ("--leader", NAMES[0].to_owned()),
-            ("--pivot", NAMES[self.keys.len() - 1].to_owned()),
             ("--input", self.file(party, "csv")),
             ("--output", self.file(party, "out")),
         ] {
@@ -71,12 +82,17 @@ impl Circle {
 
     /// Runs all parties to their ends, with these flags each.
     fn run(&self, flags: &[&[&str]]) -> Vec<Ended> {
-        let started: Vec<_> = (0..self.keys.len())
-            .map(|party| {
-                let flags = flags.get(party).or(flags.last()).copied().unwrap_or_default();
-                Running::start(self.command(party, flags))
-            })
-            .collect();
+        self.ended(|party| self.command(party, of_party(flags, party)))
+    }
+
+    /// Runs all parties without a pivot, with these flags each.
+    fn search(&self, flags: &[&[&str]]) -> Vec<Ended> {
+        self.ended(|party| self.searching(party, of_party(flags, party)))
+    }
+
+    fn ended(&self, command: impl Fn(usize) -> Command) -> Vec<Ended> {
+        let started = (0..self.keys.len()).map(|party| Running::start(command(party)));
+        let started: Vec<_> = started.collect();
         started.into_iter().map(Running::end).collect()
     }
 
@@ -104,6 +120,11 @@ impl Circle {
         let expected = format!("k,v\n{}", rows.collect::<String>());
         assert_eq!(fs::read_to_string(self.file(0, "out")).unwrap(), expected);
     }
+}
+
+/// The flags of a party; the last ones are for all further parties.
+fn of_party<'a>(flags: &[&'a [&'a str]], party: usize) -> &'a [&'a str] {
+    flags.get(party).or(flags.last()).copied().unwrap_or_default()
 }
 
 #[test]
@@ -139,6 +160,59 @@ fn four_parties_in_partitions_and_a_sum() {
     assert_eq!(circle.report(3)["answer"], Value::Null);
 }
 
+/// A query has the tables of leader and pivot, and the keys of all.
+#[test]
+fn three_parties_answer_a_query() {
+    let circle = Circle::three();
+    let query = "SELECT b.v, count(*), sum(a.v) FROM a JOIN b USING (key) GROUP BY b.v HAVING count(*) >= 2";
+    let asked = ["--query", query];
+    let table = |column: &'static str| [&asked[..], &["--column", column]].concat();
+    let (leader, pivot) = (table("v:integer"), table("v:{0,1,2,3,4,5,6}"));
+    for ended in circle.run(&[&leader, &asked, &pivot]) {
+        ended.assert(0, &[]);
+    }
+    let shared = circle.shared();
+    let rows = (0..7).map(|v| (v, shared.iter().filter(|key| **key % 7 == v).count() as u32));
+    let rows = rows.map(|(v, count)| match count {
+        0 | 1 => format!("{v},,,suppressed\n"),
+        count => format!("{v},{count},{},shown\n", count * v),
+    });
+    let expected = format!("b.v,count(*),sum(a.v),cell\n{}", rows.collect::<String>());
+    assert!(expected.contains("suppressed") || shared.len() >= 14, "{expected}");
+    assert_eq!(fs::read_to_string(circle.file(0, "out")).unwrap(), expected);
+    let said = circle.report(1)["learned"]["peer"].as_str().unwrap().to_owned();
+    assert!(said.starts_with("shop learned the number of shared keys"), "{said}");
+    let helper = table("v:integer");
+    let refused = Running::start(circle.command(1, &helper)).end();
+    refused.assert(2, &["--column declares a table of the query"]);
+}
+
+#[test]
+fn all_parties_learn_their_rows() {
+    let circle = Circle::three();
+    for ended in circle.run(&[&["--learners", "all"]]) {
+        ended.assert(0, &["have the result from shop"]);
+    }
+    let shared = circle.shared();
+    let rows = shared.iter().map(|key| format!("{key},{}\n", key % 7));
+    let expected = format!("k,v\n{}", rows.collect::<String>());
+    for party in 0..3 {
+        assert_eq!(fs::read_to_string(circle.file(party, "out")).unwrap(), expected);
+        assert_eq!(circle.report(party)["matches"], shared.len());
+        assert_eq!(circle.report(party)["parties"]["learners"], json!(["club", "bank"]));
+    }
+    let answer = ["--learners", "club", "--answer", "count"];
+    for (party, ended) in circle.run(&[&answer]).into_iter().enumerate() {
+        ended.assert(0, &["club has the result from shop"]);
+        let count = &circle.report(party)["answer"];
+        let expected = json!({ "kind": "count", "value": shared.len() });
+        assert_eq!(*count, if party == 2 { Value::Null } else { expected });
+    }
+    for ended in circle.run(&[&["--learners", "all"], &[], &["--learners", "all"]]) {
+        ended.assert(5, &["parties and their places"]);
+    }
+}
+
 #[test]
 fn parties_meet_in_a_directory() {
     let circle = Circle::new(Circle::three().keys, &[false; 3]);
@@ -146,6 +220,62 @@ fn parties_meet_in_a_directory() {
     fs::create_dir(&folder).unwrap();
     let flags: &[&str] = &["--exchange-dir", folder.to_str().unwrap()];
     circle.assert_rows(&circle.run(&[flags]));
+}
+
+/// Nobody listens: each pair meets at the relay.
+#[test]
+fn parties_meet_at_a_relay() {
+    let circle = Circle::new(Circle::three().keys, &[false; 3]);
+    let address = &*format!("127.0.0.1:{}", free_port());
+    let prints = circle.parties.split(',').map(|party| party.split_once('=').unwrap().1);
+    let mut command = vesica();
+    command.args(["relay", "--listen", address, "--log", "json", "--admit"]).args(prints);
+    let mut relay = Running::start(command);
+    relay.until("listening");
+    let at_relay: &[&str] = &["--relay", address, "--learners", "bank"];
+    for ended in circle.run(&[at_relay]) {
+        ended.assert(0, &[]);
+    }
+    let rows = circle.shared().into_iter().map(|key| format!("{key},{}\n", key % 7));
+    let expected = format!("k,v\n{}", rows.collect::<String>());
+    for party in [0, 2] {
+        assert_eq!(fs::read_to_string(circle.file(party, "out")).unwrap(), expected);
+    }
+    relay.signal("TERM");
+    relay.end().assert(0, &[]);
+}
+
+/// The leader learns who has its keys, in five processes and in partitions.
+#[test]
+fn a_leader_finds_the_holders_of_its_keys() {
+    let keys = |step: usize| (0..3000).step_by(step).collect();
+    let circle = Circle::new([1, 2, 3, 5].map(keys).into(), &[true, false, false, false]);
+    let flags = ["--at-least", "2"];
+    let partitions = ["--at-least", "2", "--partitions", "2"];
+    let ended = circle.search(&[&flags, &partitions, &flags]);
+    for ended in &ended {
+        ended.assert(0, &["at least 1 of the parties that remain"]);
+    }
+    ended[0].assert(0, &["at least 2 other parties have 800 of 3,000 keys; 800 rows written to"]);
+    let rows = (0u32..3000).filter_map(|key| {
+        let held = [("club", 2), ("bank", 3), ("mall", 5)].into_iter();
+        let names: Vec<_> =
+            held.filter(|(_, step)| key.is_multiple_of(*step)).map(|(name, _)| name).collect();
+        (names.len() >= 2).then(|| format!("{key},{},{}\n", key % 7, names.join(" ")))
+    });
+    let expected = format!("k,v,holders\n{}", rows.collect::<String>());
+    assert_eq!(fs::read_to_string(circle.file(0, "out")).unwrap(), expected);
+    let report = circle.report(0);
+    assert_eq!((&report["protocol"], &report["partitions"]), (&json!("joint-holders"), &json!(2)));
+    assert_eq!(
+        (&report["parties"]["at_least"], &report["parties"]["pivot"]),
+        (&json!(2), &json!(null))
+    );
+    let refused = Running::start(circle.searching(0, &["--at-least", "4"])).end();
+    refused.assert(2, &["--at-least takes 2 to 3"]);
+    let refused =
+        Running::start(circle.searching(0, &["--at-least", "2", "--answer", "count"])).end();
+    refused.assert(2, &["--at-least is for rows of the leader"]);
 }
 
 #[test]
@@ -197,6 +327,8 @@ fn options_that_do_not_fit_are_refused_before_anybody_is_contacted() {
     one(1, &["--leader", "mall"]).assert(2, &["--leader names `mall`"]);
     one(0, &["--security", "malicious"]).assert(2, &["semi-honest"]);
     one(0, &["--learns", "me"]).assert(2, &["--parties and --learns exclude each other"]);
+    one(0, &["--learners", "mall"]).assert(2, &["--learners names `mall`"]);
+    one(0, &["--learners", "all", "--receive"]).assert(2, &["leave out --learners"]);
     one(1, &["--answer", "sum:v"]).assert(2, &["only the leader and the pivot provide values"]);
     one(1, &["--listen", "127.0.0.1:0"]).assert(2, &["--listen requires an address of this party"]);
     let other = ended(&["keygen", &circle.file(3, "identity")]).out;

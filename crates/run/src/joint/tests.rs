@@ -5,13 +5,16 @@ use vesica_agree::{
     joint::{Cast, NamedParty},
     offer::Offer,
 };
-use vesica_core::{observe::NoObserver, parties::Learns};
+use vesica_core::observe::NoObserver;
 use vesica_net::transport::memory;
 use vesica_normalize::normalize::Normalize;
+use vesica_psi::joint::Place;
+use vesica_select::{Declared, Keys, Side};
 use vesica_table::source::Source;
 use vesica_task::{
     outcome::{Outcome, QueryResult},
     query::Query,
+    select::QueryTable,
 };
 
 use super::*;
@@ -40,8 +43,20 @@ impl World {
         Self::new(keys.collect(), leader, pivot)
     }
 
+    /// Parties that learn beside the leader.
+    fn with_learners(mut self, names: &[&str]) -> Self {
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        self.cast = self.cast.with_learners(&names).unwrap();
+        self
+    }
+
     /// The leader's keys that all have, with the rows of each.
     fn shared(&self) -> Vec<u32> {
+        self.shared_rows(self.cast.leader)
+    }
+
+    /// A party's keys that all have, with the rows of each.
+    fn shared_rows(&self, party: usize) -> Vec<u32> {
         let mut holders: BTreeMap<u32, usize> = BTreeMap::new();
         for keys in &self.keys {
             let mut keys = keys.clone();
@@ -50,13 +65,11 @@ impl World {
             keys.into_iter().for_each(|key| *holders.entry(key).or_default() += 1);
         }
         let all = self.keys.len();
-        let leads = &self.keys[self.cast.leader];
-        leads.iter().copied().filter(|key| holders[key] == all).collect()
+        self.keys[party].iter().copied().filter(|key| holders[key] == all).collect()
     }
 
     fn offer(&self, party: usize) -> Offer {
-        let learns = if party == self.cast.leader { Learns::Me } else { Learns::Peer };
-        Offer::new(vec![Normalize::NONE], learns)
+        Offer::new(vec![Normalize::NONE], self.cast.learners_for(party))
     }
 
     /// Runs all parties, and returns what each made of it. Each job is changed by `change`.
@@ -87,7 +100,7 @@ impl World {
                     job.allow_empty = true;
                     job.threads = 1;
                     job.spill = Some(directory.path().to_owned());
-                    if me == self.cast.leader {
+                    if self.cast.learns(me) {
                         job.output = Some(Destination::Path(output.clone()));
                     }
                     change(me, &mut job);
@@ -105,14 +118,19 @@ impl World {
         })
     }
 
-    /// All parties succeed, and only the leader has rows, as a plain intersection has them.
+    /// All parties succeed, and only those that learn have rows, as a plain intersection has them.
     #[track_caller]
     fn assert_rows(&self, change: impl Fn(usize, &mut Job) + Sync) {
         let ran = self.run(change);
         for (me, (ended, report, output)) in ran.iter().enumerate() {
             let ended = ended.as_ref().unwrap_or_else(|error| panic!("{}: {error}", NAMES[me]));
             assert!(ended.is_empty());
-            if me != self.cast.leader {
+            if self.cast.learns(me) {
+                let rows = self.shared_rows(me).into_iter();
+                let rows = rows.map(|key| format!("{key},{}\n", 1000 + key));
+                let expected = format!("k,v\n{}", rows.collect::<String>());
+                assert_eq!(output.as_deref(), Some(&*expected), "{}", NAMES[me]);
+            } else {
                 assert_eq!((output, &report.outcome), (&None, &Outcome::default()));
             }
             let parties = report.parties.as_ref().unwrap();
@@ -120,9 +138,6 @@ impl World {
             assert_eq!(report.partitions, ran[0].1.partitions);
             assert_eq!(report.protocol, ran[0].1.protocol);
         }
-        let rows = self.shared().into_iter().map(|key| format!("{key},{}\n", 1000 + key));
-        let expected = format!("k,v\n{}", rows.collect::<String>());
-        assert_eq!(ran[self.cast.leader].2.as_deref(), Some(&*expected));
     }
 }
 
@@ -141,6 +156,58 @@ fn the_leader_gets_the_rows_whose_keys_all_have() {
     }
 }
 
+#[test]
+fn learners_get_their_own_rows() {
+    let rng = &mut StdRng::seed_from_u64(8);
+    for (sizes, leader, pivot, learners) in [
+        (&[30, 40, 50][..], 0, 2, &["all"][..]),
+        (&[30, 40, 50], 1, 2, &["bank"]),
+        (&[30, 40, 50], 1, 0, &["bank"]),
+        (&[60, 0, 50], 0, 1, &["all"]),
+        (&[97, 1, 89, 103], 3, 1, &["all"]),
+        (&[40, 41, 42, 43, 44], 2, 4, &["shop", "mall"]),
+    ] {
+        let world = World::random(sizes, leader, pivot, rng).with_learners(learners);
+        world.assert_rows(|_, _| {});
+    }
+    let world = World::random(&[3000, 2500, 2800, 2600], 0, 1, rng).with_learners(&["all"]);
+    world.assert_rows(|_, job| job.planner.partitions = 2);
+}
+
+/// The leader gets its rows whose keys enough others have, with their names.
+#[test]
+fn holders_of_keys_are_named() {
+    let rng = &mut StdRng::seed_from_u64(9);
+    for (sizes, leader, least, partitions) in [
+        (&[30, 40, 50][..], 0, 2, 1),
+        (&[60, 0, 50, 70], 2, 2, 1),
+        (&[40, 41, 42, 43, 44], 4, 3, 1),
+        (&[2000, 2500, 1800, 2600], 1, 2, 2),
+    ] {
+        let mut world = World::random(sizes, leader, usize::from(leader == 0), rng);
+        let parties = world.cast.parties.clone();
+        world.cast = Cast::of_holders(parties, NAMES[leader], least).unwrap();
+        let ran = world.run(|me, job| {
+            job.planner.partitions = if me == 0 { partitions } else { 1 };
+        });
+        for (me, (ended, report, output)) in ran.iter().enumerate() {
+            assert!(ended.is_ok(), "{}: {:?}", NAMES[me], ended.as_ref().err());
+            assert_eq!(report.partitions, Some(partitions as u64));
+            assert_eq!(output.is_some(), me == leader);
+            assert_eq!(report.outcome.matches.is_some(), me == leader);
+        }
+        let held = |key: &u32| {
+            let others = (0..sizes.len()).filter(|party| *party != leader);
+            let names = others.filter(|party| world.keys[*party].contains(key));
+            let names: Vec<_> = names.map(|party| NAMES[party]).collect();
+            let line = || format!("{key},{},{}\n", 1000 + key, names.join(" "));
+            (names.len() >= least).then(line)
+        };
+        let rows: String = world.keys[leader].iter().filter_map(held).collect();
+        assert_eq!(ran[leader].2, Some(format!("k,v,holders\n{rows}")));
+    }
+}
+
 /// All compare as many partitions as the party that wants the most.
 #[test]
 fn sets_are_compared_in_as_many_partitions_as_any_party_asks_for() {
@@ -156,7 +223,7 @@ fn sets_are_compared_in_as_many_partitions_as_any_party_asks_for() {
 #[test]
 fn numbers_are_about_keys_that_all_have() {
     let rng = &mut StdRng::seed_from_u64(3);
-    let world = World::random(&[200, 220, 180, 210], 1, 3, rng);
+    let world = World::random(&[200, 220, 180, 210], 1, 3, rng).with_learners(&["shop", "mall"]);
     let mut shared = world.shared();
     let rows = shared.clone();
     shared.sort_unstable();
@@ -168,11 +235,13 @@ fn numbers_are_about_keys_that_all_have() {
             job.output = None;
             change(me, job);
         });
+        let result = ran[world.cast.leader].1.outcome.answer;
         for (me, (ended, report, _)) in ran.iter().enumerate() {
             assert!(ended.is_ok(), "{}: {:?}", NAMES[me], ended.as_ref().err());
-            assert_eq!(report.outcome.answer.is_some(), me == world.cast.leader);
+            let expected = result.filter(|_| world.cast.learns(me));
+            assert_eq!(report.outcome.answer, expected, "{}", NAMES[me]);
         }
-        ran[world.cast.leader].1.outcome.answer.unwrap()
+        result.unwrap()
     };
     let counted = answer(&|_, job| job.offer.query = Query::COUNT);
     assert_eq!(counted, QueryResult::Count(count));
@@ -188,9 +257,75 @@ fn numbers_are_about_keys_that_all_have() {
         job.offer.query = Query::SUM;
         job.offer.brings_values = me == world.cast.leader;
         job.values = (me == world.cast.leader).then(|| "v".to_owned());
+        job.planner.partitions = 2;
     });
     let expected: u64 = rows.iter().map(|key| u64::from(1000 + key)).sum();
     assert!(matches!(sum, QueryResult::Sum(sum) if sum.number == i128::from(expected)), "{sum}");
+}
+
+/// Leader and pivot have the tables; only keys of all parties count, in whole sets and in partitions.
+#[test]
+fn queries_are_about_keys_that_all_have() {
+    let from = "FROM a JOIN b USING (key)";
+    let rng = &mut StdRng::seed_from_u64(6);
+    for (partitions, sizes) in [(1, &[90, 80, 100][..]), (2, &[2100, 2500, 2300, 2400])] {
+        let mut world = World::random(sizes, 1, 0, rng);
+        for keys in &mut world.keys {
+            keys.sort_unstable();
+            keys.dedup();
+        }
+        let shared = world.shared();
+        let mut groups: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for key in &shared {
+            let (count, sum) = groups.entry(key % 5).or_default();
+            (*count, *sum) = (*count + 1, *sum + 1000 + key);
+        }
+        let least = groups.values().map(|(count, _)| *count).max().unwrap();
+        let enough = groups.iter().filter(|(_, (count, _))| *count >= least);
+        let rows = enough.map(|(group, (count, sum))| format!("g{group},{count},{sum},shown\n"));
+        let by_group = format!("b.g,n,s,cell\n{}", rows.collect::<String>());
+        let sum: u32 = shared.iter().map(|key| 1000 + key).sum();
+        for (query, of_pivot, expected) in [
+            (
+                format!("SELECT count(*) AS n, sum(a.v) AS s {from}"),
+                &[][..],
+                format!("n,s\n{},{sum}\n", shared.len()),
+            ),
+            // The pivot has the table of circuit PSI.
+            (
+                format!(
+                    "SELECT b.g, count(*) AS n, sum(a.v) AS s {from} GROUP BY b.g HAVING count(*) >= {least}"
+                ),
+                &["g:label<=8"],
+                by_group,
+            ),
+        ] {
+            let ran = world.run(|me, job| {
+                job.planner.partitions = if me == 2 { partitions } else { 1 };
+                job.offer.query = Query::select(query.parse().unwrap());
+                let columns = match world.cast.place(me) {
+                    Place::Leader => (Side::A, &["v:integer"][..]),
+                    Place::Pivot => (Side::B, of_pivot),
+                    Place::Helper => return,
+                };
+                let (side, columns) = columns;
+                let declared = Declared::parse(columns, Keys::Unique).unwrap();
+                job.offer.table = Some(QueryTable { side, declared: Some(declared) });
+                let rows = world.keys[me].iter();
+                let rows = rows.map(|key| format!("{key},{},g{}\n", 1000 + key, key % 5));
+                let text = format!("k,v,g\n{}", rows.collect::<String>());
+                job.input = Source::Memory { name: "t".into(), bytes: text.into() };
+            });
+            for (me, (ended, report, _)) in ran.iter().enumerate() {
+                assert!(ended.is_ok(), "{}: {:?}", NAMES[me], ended.as_ref().err());
+                assert_eq!(report.outcome.cells.is_some(), me == world.cast.leader);
+                assert_eq!(report.partitions, Some(partitions as u64));
+            }
+            assert_eq!(ran[world.cast.leader].2.as_deref(), Some(&*expected), "{query}");
+            let said = &ran[2].1.learned.as_ref().unwrap().peer;
+            assert!(said.starts_with("club learned the number of shared keys"), "{said}");
+        }
+    }
 }
 
 /// Nobody has a result if one party cannot take part, and all others know which party that was.
@@ -262,7 +397,19 @@ fn sentences_name_the_parties_and_the_coalition() {
         learned(1).me,
         "This side learned how many keys every other party has (shop 3, bank 4); and nothing else."
     );
-    let assuming = learned(1).assuming;
+    let world = world.with_learners(&["all"]);
+    let ran = world.run(|_, _| {});
+    assert_eq!(
+        ran[1].1.learned.as_ref().map(|learned| [&*learned.me, &learned.peer]),
+        Some([
+            "This side learned which of its keys every other party has too (1 of 2); how many keys every other party has \
+             (shop 3, bank 4); and nothing else.",
+            "shop learned which of its keys every other party has too (1 of 3), how many keys each party has, and nothing \
+             else. bank learned which of its keys every other party has too, how many keys each party has, and nothing else."
+        ])
+    );
+    let assuming = ran[1].1.learned.clone().unwrap().assuming;
+    assert!(assuming.ends_with("club and bank have the result from shop."), "{assuming}");
     let pooled =
         "If shop and bank pool what they received, they learn which of shop's keys club has.";
     assert!(assuming.contains(pooled), "{assuming}");

@@ -22,8 +22,12 @@ pub struct PartiesReport {
     pub me: String,
     /// The name of the party that learns the result.
     pub leader: String,
-    /// The name of the party that ends the run with the leader.
-    pub pivot: String,
+    /// The name of the party that ends the run with the leader; `None` in a search for holders.
+    pub pivot: Option<String>,
+    /// The least number of holders, in a search for them.
+    pub at_least: Option<usize>,
+    /// The names of the parties that learn it too.
+    pub learners: Vec<String>,
     /// All parties, in the order of their numbers.
     pub all: Vec<PartyReport>,
     /// The hash of the terms of all parties, the same in their reports.
@@ -49,10 +53,14 @@ impl Report {
             fingerprint: fingerprint.clone(),
             keys: None,
         };
-        let [me, leader, pivot] =
-            [*me, cast.leader, cast.pivot].map(|party| cast.name(party).to_owned());
+        let [me, leader] = [*me, cast.leader].map(|party| cast.name(party).to_owned());
+        let pivot = cast.pivot().map(|party| cast.name(party).to_owned());
+        let at_least = cast.least();
         let all = cast.parties.iter().map(party).collect();
-        self.parties = Some(PartiesReport { me, leader, pivot, all, terms_hash: None });
+        let learners = cast.learners.iter().map(|party| cast.name(*party).to_owned()).collect();
+        let terms_hash = None;
+        let parties = PartiesReport { me, leader, pivot, at_least, learners, all, terms_hash };
+        self.parties = Some(parties);
     }
 
     /// Sets the sizes of all sets in a run among several parties.
@@ -133,7 +141,7 @@ impl Report {
         let (cast, sizes) = (terms.cast(), self.sizes());
         let size = |party: usize| sizes.get(party).copied();
         Known {
-            keys: [size(cast.leader), size(cast.pivot)],
+            keys: [cast.leader, cast.partner(cast.leader)].map(size),
             method: self.protocol,
             outcome: Some(&self.outcome).filter(|_| knows_outcome),
             profiles: Some([false; 2]),

@@ -36,6 +36,12 @@ impl Report {
             None => format!("{what} found"),
         };
         let terms = self.terms.as_ref()?;
+        if let Some(least) = self.parties.as_ref().and_then(|parties| parties.at_least) {
+            let held = grouped(self.outcome.matches?);
+            let keys = counted(self.rows.map_or(0, |rows| rows.used), "key");
+            let rows = written(counted(self.outcome.rows_written.unwrap_or_default(), "row"));
+            return Some(format!("at least {least} other parties have {held} of {keys}; {rows}"));
+        }
         let context = Context {
             keys: self.rows.map_or(0, |rows| rows.used),
             number: terms.query().number(),

@@ -20,6 +20,9 @@ use super::{
     ladder::{Bounds, ladder},
 };
 
+/// The purpose of the secret of a query.
+pub(super) const SECRET_OF_QUERY: &str = "vesica 1 secret of a query";
+
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
     pub(super) method: Box<dyn Method>,
@@ -70,7 +73,7 @@ impl Session<'_> {
         };
         let method = chosen(self.terms.query(), &key)?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        let secret = self.standing.secret("vesica 1 secret of a query", &seed, rng);
+        let secret = self.standing.secret(SECRET_OF_QUERY, &seed, rng);
         call.secret = Some(Arc::new(secret));
         Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }

@@ -8,7 +8,7 @@ use vesica_agree::joint::JointTerms;
 use vesica_net::{Channel, Mesh, PartialMesh};
 use vesica_psi::{
     Error, Items, Result, Set,
-    joint::{Helper, JointPlan, Leader, Pivot, Place},
+    joint::{HeldItem, Helper, HoldersPlan, JointPlan, Leader, Pivot, Place},
 };
 
 use crate::partitions::Fold;
@@ -19,13 +19,15 @@ pub(crate) struct Circle<'a> {
     me: usize,
     /// The channels to all other parties but the partner.
     rest: PartialMesh<'a>,
-    folds: Folds,
+    pub(super) folds: Folds,
     prepared: Option<FoldingParty>,
 }
 
 /// The facts about the folds of a run, one for each partition. All parties know them.
 #[derive(Default)]
 pub(super) struct Folds {
+    /// The numbers of keys of all parties.
+    pub(super) keys: Vec<u64>,
     /// The numbers of items of all parties in a partition.
     pub(super) sizes: Vec<usize>,
     /// The number of partitions.
@@ -43,14 +45,23 @@ enum FoldingParty {
 
 impl Folds {
     /// Returns the plan of a partition. Each has keys of its own.
-    fn plan(&self, partition: usize, terms: &JointTerms) -> Result<JointPlan> {
-        let mut context = blake3::Hasher::new_derive_key("vesica 1 joint partition");
-        context.update(&self.seed).update(&(partition as u64).to_le_bytes());
-        let context = *context.finalize().as_bytes();
-        let cast = terms.cast();
-        let plan = JointPlan::new(self.sizes.clone(), cast.leader, cast.pivot, context);
+    fn plan(&self, partition: usize, leader: usize, pivot: usize) -> Result<JointPlan> {
+        let plan = JointPlan::new(self.sizes.clone(), leader, pivot, self.context(partition));
         let plan = plan.map_err(|limit| Error::Limit { protocol: "joint", limit })?;
         Ok(plan.one_of(self.partitions))
+    }
+
+    /// Returns the plan of a search for holders in a partition.
+    fn search(&self, partition: usize, leader: usize, least: usize) -> Result<HoldersPlan> {
+        let plan = HoldersPlan::new(self.sizes.clone(), leader, least, self.context(partition));
+        let plan = plan.map_err(|limit| Error::Limit { protocol: "joint", limit })?;
+        Ok(plan.one_of(self.partitions))
+    }
+
+    fn context(&self, partition: usize) -> [u8; 32] {
+        let mut context = blake3::Hasher::new_derive_key("vesica 1 joint partition");
+        context.update(&self.seed).update(&(partition as u64).to_le_bytes());
+        *context.finalize().as_bytes()
     }
 }
 
@@ -85,6 +96,26 @@ impl<'a> Circle<'a> {
         self.folds = folds;
     }
 
+    /// Takes this party's part in the search for holders in a partition. The leader gets its items with enough holders,
+    /// the others nothing.
+    ///
+    /// # Errors
+    /// As [`HoldersPlan::run`].
+    pub(super) fn search(
+        &mut self,
+        partition: usize,
+        least: usize,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<HeldItem>> {
+        let plan = self.folds.search(partition, self.terms.cast().leader, least)?;
+        let mesh = &mut self.rest.with(channel);
+        let found = plan.run(items, mesh, rng)?;
+        mesh.with_each(|_, channel| channel.flush())?;
+        Ok(found.unwrap_or_default())
+    }
+
     /// Ends the run with all parties, and adds up what it has cost in the meter of the channel to the partner.
     pub(super) fn finish(mut self, channel: &mut Channel) -> vesica_net::Result<()> {
         let ended = self.rest.with(channel).finish();
@@ -101,7 +132,8 @@ impl Fold for Circle<'_> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let plan = self.folds.plan(partition, &self.terms)?;
+        let cast = self.terms.cast();
+        let plan = self.folds.plan(partition, cast.leader, cast.partner(cast.leader))?;
         let mesh = &mut self.rest.with(channel);
         plan.agree(mesh)?;
         self.prepared = Some(match plan.place(mesh.me()) {

@@ -148,7 +148,6 @@ impl Session<'_> {
         let attempts = Some(compared?);
         let found = self.conclude(gathered, recorded.finish()?, None, &seed, rng)?;
         self.standing.reveal(found.outcome.shared())?;
-        let partitions = count as u64;
-        Ok(Computed { method, peer_items, partitions, attempts, found, sizes: None })
+        Ok(Computed { attempts, ..Computed::by(&*method, peer_items, count, found) })
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of a session that all of several parties take: sizes, seed, partitions, and the helpers' part.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_agree::{
@@ -17,23 +17,24 @@ use vesica_psi::{
 };
 use vesica_table::rows::MAX_ROWS;
 use vesica_task::{
-    interface::{Call, Found, Request},
+    interface::{Call, Found, PartyKeys, Request},
     outcome::Outcome,
+    sides::Sides,
 };
 
 use super::{
     Computed, READY, Session, Setting,
-    chosen::Chosen,
+    chosen::{Chosen, SECRET_OF_QUERY},
     circle::{Circle, Folds},
     ladder::{Bounds, halvings, ladder},
 };
 use crate::{partitions::Fold, report::Report};
 
 /// The least number of partitions that a helper asks for.
-const LEAST: &str = "joint/least";
+pub(super) const LEAST: &str = "joint/least";
 
 /// The number of partitions and the method, from the leader to the helpers.
-const CHOICE: &str = "joint/choice";
+pub(super) const CHOICE: &str = "joint/choice";
 
 /// The longest choice, in bytes.
 const MAX_CHOICE: usize = 1 + 32;
@@ -99,6 +100,9 @@ impl<'a> Session<'a> {
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
+        if let Some(least) = self.circle()?.terms.cast().least() {
+            return self.find_holders(least, keys, spill, rng);
+        }
         let counts = keys.counts();
         let is_helper = self.circle()?.place() == Place::Helper;
         let sizes = self.all_sizes(counts.used)?;
@@ -120,7 +124,7 @@ impl<'a> Session<'a> {
         let circle = self.circle()?;
         let (me, partner) = (circle.me(), circle.terms.cast().partner(circle.me()));
         let seed = *chosen.seed.as_bytes();
-        circle.begin(Folds { sizes: of_part.clone(), partitions, seed });
+        circle.begin(Folds { keys: sizes.clone(), sizes: of_part.clone(), partitions, seed });
         let found = match is_helper {
             true => self.help(&chosen, partitions, keys, spill, rng)?,
             false => {
@@ -128,14 +132,21 @@ impl<'a> Session<'a> {
                 let (sender, receiver) =
                     if self.receives() { (theirs, mine) } else { (mine, theirs) };
                 let request = self.terms.request(Sizes { sender, receiver });
+                let standing = self.standing.clone();
+                let secret = standing.secret(SECRET_OF_QUERY, &chosen.seed, rng);
+                let sides = self.sides(sizes[me], sizes[partner]);
+                let leads = self.circle()?.place() == Place::Leader;
+                // The leader shows others the result afterwards.
+                let sides = Sides { i_learn: leads, peer_learns: !leads, ..sides };
                 let call = Call {
                     sent: self.terms.sent_columns().cloned(),
                     types,
                     unmatched,
+                    secret: Some(Arc::new(secret)),
                     ..Call::new(
                         Request { partitions, ..request },
                         self.parties.role,
-                        self.sides(sizes[me], sizes[partner]),
+                        sides,
                         counts.read,
                     )
                 };
@@ -145,18 +156,17 @@ impl<'a> Session<'a> {
                 }
             }
         };
-        let (partitions, peer_items) = (partitions as u64, sizes[partner]);
-        let sizes = Some(sizes);
-        Ok(Computed { method: chosen.method, peer_items, partitions, attempts: None, found, sizes })
+        let computed = Computed::by(&*chosen.method, sizes[partner], partitions, found);
+        Ok(Computed { sizes: Some(sizes), ..computed })
     }
 
     /// Returns the other parties.
-    fn circle(&mut self) -> Result<&mut Circle<'a>> {
+    pub(super) fn circle(&mut self) -> Result<&mut Circle<'a>> {
         self.circle.as_mut().ok_or(Error::bug("a run among several parties has a circle"))
     }
 
     /// Exchanges the sizes of all sets, which are fixed from here on.
-    fn all_sizes(&mut self, mine: u64) -> Result<Vec<u64>> {
+    pub(super) fn all_sizes(&mut self, mine: u64) -> Result<Vec<u64>> {
         let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
         let sizes = mesh.all(READY, mine.to_le_bytes())?;
         let sizes: Vec<_> = sizes.into_iter().map(u64::from_le_bytes).collect();
@@ -169,7 +179,11 @@ impl<'a> Session<'a> {
     }
 
     /// Draws the seed together with all parties.
-    fn joint_seed(&mut self, sizes: &[u64], rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
+    pub(super) fn joint_seed(
+        &mut self,
+        sizes: &[u64],
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Seed> {
         let mut facts = blake3::Hasher::new_derive_key("vesica 1 joint facts");
         facts.update(self.circle()?.terms.hash().as_bytes());
         for size in sizes {
@@ -184,7 +198,7 @@ impl<'a> Session<'a> {
     fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
         let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
         let sizes: Vec<_> = sizes.iter().map(part).collect();
-        let plan = JointPlan::new(sizes, cast.leader, cast.pivot, [0; 32]);
+        let plan = JointPlan::new(sizes, cast.leader, cast.partner(cast.leader), [0; 32]);
         plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
     }
 
@@ -198,19 +212,10 @@ impl<'a> Session<'a> {
         let circle = self.circle()?;
         let (cast, me) = (circle.terms.cast().clone(), circle.me());
         let helpers: Vec<_> = cast.helpers().collect();
-        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
         let most = sizes.iter().copied().max().unwrap_or_default() as usize;
-        let mut least = 0;
-        for helper in &helpers {
-            let mut theirs = [0];
-            mesh.talk(*helper, |channel| channel.recv_into(LEAST, &mut theirs))?;
-            if u32::from(theirs[0]) > halvings(most) {
-                return Err(mesh.to(*helper).malformed(LEAST, "not a number of partitions").into());
-            }
-            least = least.max(usize::from(theirs[0]));
-        }
-        let least = least.max(self.least(are_held));
-        let of_roles = [cast.pivot, cast.leader].map(|party| sizes[party] as usize);
+        let least = self.hear_least(&helpers, halvings(most))?.max(self.least(are_held));
+        let pivot = cast.partner(cast.leader);
+        let of_roles = [pivot, cast.leader].map(|party| sizes[party] as usize);
         let [sender, receiver] = match self.receives() == (me == cast.leader) {
             true => of_roles,
             false => [of_roles[1], of_roles[0]],
@@ -232,10 +237,15 @@ impl<'a> Session<'a> {
         Ok((partitions, Chosen { method, cost: Some(candidate.cost), seed: seed.into() }))
     }
 
-    /// Sends leader and pivot the least number of partitions that fits this helper, and receives their choice.
-    fn be_told(&mut self, sizes: &[u64], are_held: bool, seed: Seed) -> Result<(usize, Chosen)> {
-        let circle = self.circle()?;
-        let (cast, me) = (circle.terms.cast().clone(), circle.me());
+    /// Returns the least number of partitions, as the number of halvings, for which this party has the memory; `memory`
+    /// has the bytes that a partition takes beside its keys.
+    pub(super) fn fitting(
+        &self,
+        sizes: &[u64],
+        me: usize,
+        are_held: bool,
+        memory: &dyn Fn(usize) -> f64,
+    ) -> Result<u32> {
         let budget = Budget::new(self.inputs.memory);
         let fits = |halvings: &u32| {
             let partitions = 1 << halvings;
@@ -244,15 +254,39 @@ impl<'a> Session<'a> {
                 1 if are_held => 0.0,
                 _ => partitions::memory(mine, 0),
             };
-            let needed = beside + Self::fold_memory(&cast, me, sizes, partitions);
-            mine <= MAX_ITEMS && budget.times(needed) > 0
+            mine <= MAX_ITEMS && budget.times(beside + memory(partitions)) > 0
         };
         let most = halvings(sizes.iter().copied().max().unwrap_or_default() as usize);
         let least = (self.least(are_held) as u32).min(most);
         let too_large = || Error::too_large(sizes[me] as usize, 1 << most);
-        let least = (least..=most).find(fits).ok_or_else(too_large)?;
+        (least..=most).find(fits).ok_or_else(too_large)
+    }
+
+    /// Receives the least number of partitions of each of these parties, at most `most`, and returns the largest, as
+    /// numbers of halvings.
+    pub(super) fn hear_least(&mut self, parties: &[usize], most: u32) -> Result<usize> {
         let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
-        for party in [cast.leader, cast.pivot] {
+        let mut least = 0;
+        for party in parties {
+            let mut theirs = [0];
+            mesh.talk(*party, |channel| channel.recv_into(LEAST, &mut theirs))?;
+            if u32::from(theirs[0]) > most {
+                return Err(mesh.to(*party).malformed(LEAST, "not a number of partitions").into());
+            }
+            least = least.max(usize::from(theirs[0]));
+        }
+        Ok(least)
+    }
+
+    /// Sends leader and pivot the least number of partitions that fits this helper, and receives their choice.
+    fn be_told(&mut self, sizes: &[u64], are_held: bool, seed: Seed) -> Result<(usize, Chosen)> {
+        let circle = self.circle()?;
+        let (cast, me) = (circle.terms.cast().clone(), circle.me());
+        let memory = |partitions| Self::fold_memory(&cast, me, sizes, partitions);
+        let least = self.fitting(sizes, me, are_held, &memory)?;
+        let most = halvings(sizes.iter().copied().max().unwrap_or_default() as usize);
+        let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+        for party in [cast.leader, cast.partner(cast.leader)] {
             mesh.to(party).send(LEAST, &[least as u8])?;
             mesh.to(party).flush()?;
         }
@@ -270,7 +304,8 @@ impl<'a> Session<'a> {
         Ok((1 << halvings, Chosen { method, cost: None, seed: seed.into() }))
     }
 
-    /// Lets the leader read this helper's shares, in one partition after the other.
+    /// Lets the leader read this helper's shares, in one partition after the other, and then learns the result if it is
+    /// one that learns.
     fn help(
         &mut self,
         chosen: &Chosen,
@@ -280,12 +315,14 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         let length = DigestLength::Short;
-        let nothing = || Found { outcome: Outcome::default(), content: None };
         match keys {
             TableKeys::Held(set) if count == 1 => {
                 self.phase("joint");
-                let items = chosen.seed.items(set.digests(), length);
+                let (digests, rows) = set.into_parts();
+                let items = chosen.seed.items(&digests, length);
+                drop(digests);
                 self.fold_part(0, &items, rng)?;
+                self.learn(PartyKeys::Whole(items.items(), &rows), rng)
             }
             keys => {
                 self.phase("partitions");
@@ -297,9 +334,17 @@ impl<'a> Session<'a> {
                     let partition = all.load(number, rng)?;
                     self.fold_part(number, &partition.items, rng)?;
                 }
+                self.learn(PartyKeys::Parts(&all), rng)
             }
         }
-        Ok(nothing())
+    }
+
+    /// Learns the result from the leader, if this helper is one that learns.
+    fn learn(&mut self, keys: PartyKeys<'_>, rng: &mut (dyn CryptoRng + Send)) -> Result<Found> {
+        let (pool, channel) = (self.pool.clone(), &mut *self.channel);
+        let circle = self.circle.as_mut().ok_or(Error::bug("a helper has a circle"))?;
+        let nothing = Found { outcome: Outcome::default(), content: None };
+        pool.install(|| circle.pass_on(nothing, keys, channel, rng))
     }
 
     /// Takes this helper's part in a partition.

@@ -1,5 +1,7 @@
 //! `plan`: the estimated cost of each protocol for given sizes and a link, and which one to choose.
 
+mod among;
+
 use std::{fmt, path::PathBuf, time::Duration};
 
 use vesica::{
@@ -37,6 +39,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let planned = args.options.value()?;
     if !planned.shown.check.is_empty() {
         return check(&planned.shown.check, &figures);
+    }
+    if !planned.run.parties.is_empty() {
+        return among::print(&planned, figures);
     }
     let plan = plan(&planned, figures)?;
     if planned.shown.json {

@@ -6,7 +6,7 @@ use vesica_planner::prices::Machines;
 use crate::{
     check::MemoryLimit,
     form::{
-        basic::{Decimal, File, Flag, Items, Maybe, Mbits, Parsed, Whole, Word},
+        basic::{Decimal, File, Flag, Items, KeyCounts, Maybe, Mbits, Parsed, Whole, Word},
         domain::Declarations,
     },
     job::Terms,
@@ -37,6 +37,10 @@ options! {
         "N" mine: Maybe<Whole> = None;
         /// Keys of the other side.
         "N" theirs: Maybe<Whole> = None;
+        /// In place of both: the keys of three or more parties, as in 1M,100k,10k.
+        ///
+        /// The plan compares the choices of leader and pivot.
+        "N,N,N" parties: KeyCounts = Vec::new();
         /// The number of runs while the larger set hardly changes.
         ///
         /// Each run takes as long as the first. A published list, with which plans for unequal sizes are compared, is

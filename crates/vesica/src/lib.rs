@@ -89,7 +89,7 @@ pub use vesica_task::{
 
 pub use self::{
     check::{CheckedKeys, check},
-    plan::plan,
+    plan::{plan, plan_among},
     quality::match_quality,
     runner::{Finished, Runner},
 };
@@ -145,7 +145,9 @@ pub mod internal {
 
 /// The parts of a plan, made by [`plan()`].
 pub mod planning {
-    pub use crate::plan::{ListPlan, Plan, PredictedCost, Prospect, money};
+    pub use crate::plan::{
+        ChoicePlan, JointPlans, JointProspect, ListPlan, Plan, PredictedCost, Prospect, money,
+    };
 }
 
 /// Runs whose partitions are compared by tasks of a cluster: the gateway, its driver and its tasks.

@@ -1,5 +1,6 @@
 //! The predicted cost of a run, and the protocol that it would choose.
 
+mod among;
 mod published_list;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::U
 use vesica_psi::{Status, lookup::Asking};
 use vesica_task::{query::Query, select::QueryTable};
 
+pub use among::{ChoicePlan, JointPlans, JointProspect, plan_among};
 pub use published_list::ListPlan;
 
 /// A hypothetical run.

@@ -39,6 +39,25 @@ fn the_plan_ranks_what_fits_and_says_why() {
 }
 
 #[test]
+fn a_plan_among_parties_compares_leaders_and_pivots() {
+    let ended = with_figures("/no/such/file", &["plan", "--parties", "1M,100k,10k"]);
+    ended.assert(0, &[]);
+    let leaders = ended.out.lines().filter(|line| line.starts_with(['1', '2', '3'])).count();
+    assert!(ended.out.contains("3 (10,000)") && leaders == 3, "{ended:?}");
+    let plan = plan(&["--parties", "1M,100k,10k", "--answer", "count"]);
+    let choices = plan["choices"].as_array().unwrap();
+    assert!(choices.len() == 6 && choices.iter().all(|one| one["protocol"] == "rs21-circuit"));
+    for (arguments, said) in [
+        (&["--parties", "1M,100k"][..], "three or more parties"),
+        (&["--parties", "1M,2M,3M", "--mine", "1M"], "--parties and --mine exclude each other"),
+        (&["--parties", "1M,many,3M"], "a whole number"),
+    ] {
+        let ended = with_figures("/no/such/file", &[&["plan"], arguments].concat());
+        ended.assert(2, &[said]);
+    }
+}
+
+#[test]
 fn conditions_change_the_plan() {
     let sizes = ["--mine", "2^20", "--theirs", "2^20"];
     let of = |more: &[&str]| plan(&[&sizes, more].concat());

@@ -363,6 +363,31 @@ impl<F: Form> Form for Items<F> {
     }
 }
 
+/// The form of several numbers of keys, with commas between them.
+pub struct KeyCounts;
+
+impl Form for KeyCounts {
+    type Value = Vec<u64>;
+
+    fn schema() -> Value {
+        json!({ "type": ["string", "array"], "items": Whole::<u64>::schema() })
+    }
+
+    fn read(value: &Value) -> Result<Vec<u64>, String> {
+        match value {
+            Value::String(text) => {
+                text.split(',').map(|one| Whole::<u64>::read(&one.into())).collect()
+            }
+            Value::Array(numbers) => numbers.iter().map(Whole::<u64>::read).collect(),
+            one => Ok(vec![Whole::<u64>::read(one)?]),
+        }
+    }
+
+    fn write(value: &Vec<u64>) -> Value {
+        value.clone().into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -386,6 +411,15 @@ mod tests {
         assert_eq!(read::<Count>(json!("2M")), Ok(2_000_000));
         assert_eq!(Count::text(&100_000_000), "100,000,000");
         assert!(read::<Whole<u32>>(json!(1u64 << 32)).is_err());
+    }
+
+    #[test]
+    fn numbers_are_separated_by_commas() {
+        assert_eq!(read::<KeyCounts>(json!("1M,100k,2^3")), Ok(vec![1_000_000, 100_000, 8]));
+        assert_eq!(read::<KeyCounts>(json!([1, "2k"])), Ok(vec![1, 2000]));
+        for wrong in [json!("1M,,2"), json!("many"), json!([true])] {
+            assert!(read::<KeyCounts>(wrong).unwrap_err().starts_with("a whole number"));
+        }
     }
 
     #[test]

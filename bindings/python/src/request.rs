@@ -12,9 +12,10 @@ use serde_json::{Number, Value};
 use vesica::{
     CheckedKeys, Job, Source, Way,
     files::{Destination, Dialect, KeyColumn, MatchedTable, Protected, figures, figures_file},
+    joint::Seat,
     spec::{self, Around, Fault, Given, Options},
 };
-use vesica_net::{Fingerprint, Proxy};
+use vesica_net::Fingerprint;
 
 use crate::{errors, local::LocalEnd};
 
@@ -112,7 +113,9 @@ pub enum Other {
     /// An end in this process.
     Local(Py<LocalEnd>),
     /// A party elsewhere.
-    Remote { me: Arc<vesica_net::Identity>, peer: Fingerprint, way: Way, proxy: Option<Proxy> },
+    Remote { me: Arc<vesica_net::Identity>, peer: Fingerprint, way: Way },
+    /// Several parties elsewhere.
+    Circle { me: Arc<vesica_net::Identity>, seat: Seat },
 }
 
 /// Returns the keys of a table, as a run would make them.
@@ -150,20 +153,21 @@ pub fn run(
     local: Option<Py<LocalEnd>>,
 ) -> spec::Result<Run> {
     spec.table.input = input(&source);
-    if !spec.parties.parties.is_empty() {
-        let why = "is for the program: a call of Python is one of two sides";
-        return Err(Fault::Unfit { option: "parties", why }.into());
-    }
     let nobody = Fault::Missing { options: &["identity"], purpose: "who this side is" };
     let me = || identity.clone().ok_or(spec::Error::from(nobody.clone()));
     let partnership = spec.partnership(me)?;
-    let other = match local {
-        Some(end) => Other::Local(end),
-        None => {
+    let seat = match spec.parties.parties.is_empty() {
+        true => None,
+        false => spec.seat(me()?.fingerprint())?,
+    };
+    let other = match (local, &seat) {
+        (Some(end), _) => Other::Local(end),
+        (None, Some(seat)) => Other::Circle { me: me()?, seat: seat.clone() },
+        (None, None) => {
             let me = me()?;
             let peer = spec.peer(me.fingerprint(), partnership.as_ref())?;
             let way = spec.way(me.fingerprint(), partnership.as_ref())?;
-            Other::Remote { me, peer, way, proxy: spec.connection.proxy.clone() }
+            Other::Remote { me, peer, way }
         }
     };
     let rows = MatchedTable::default();
@@ -173,7 +177,7 @@ pub fn run(
         // A run in one process is never resumed.
         identity: identity.filter(|_| matches!(other, Other::Remote { .. })),
         partnership,
-        seat: None,
+        seat,
         figures: figures()?,
         protected: calibration.into_iter().collect(),
         rows: Some(Destination::Memory(rows.clone())),

@@ -12,7 +12,7 @@ use std::{
 
 use pyo3::{prelude::*, types::PyDict};
 use vesica::{
-    Class, Error, Observer, Parties, Report, Role,
+    Class, Error, Observer, Parties, Report, Role, joint,
     report::{Progress, Unit, described, waited_for},
 };
 use vesica_net::{
@@ -216,40 +216,51 @@ fn attempt(
     cancel: &CancelToken,
     report: &mut Report,
 ) -> vesica::Result<Vec<String>> {
-    let partnership = run.job.partnership.clone();
-    let connection = &run.spec.connection;
-    let (mine, its) = match &run.other {
+    let Run { job, spec, other, .. } = run;
+    let (connection, partnership) = (&spec.connection, job.partnership.clone());
+    let (mine, its) = match &other {
         Other::Local(end) => {
             let role = end.get().role;
-            (local::name(role).to_owned(), local::name(role.other()).to_owned())
+            (local::name(role).to_owned(), Some(local::name(role.other()).to_owned()))
         }
-        Other::Remote { me, peer, .. } => (me.fingerprint().to_string(), peer.to_string()),
+        Other::Remote { me, peer, .. } => (me.fingerprint().to_string(), Some(peer.to_string())),
+        Other::Circle { me, .. } => (me.fingerprint().to_string(), None),
     };
     report.fingerprints.me = Some(mine.clone());
-    report.fingerprints.peer = Some(its.clone());
-    let ready = run.job.prepare_unless(cancel)?;
+    report.fingerprints.peer.clone_from(&its);
+    let ready = job.prepare_unless(cancel)?;
     let rng = &mut vesica::system_rng()?;
-    let (role, channel): (Role, Channel) = match &run.other {
+    let observer = Arc::new(Speaker(said.clone()));
+    let tell = |event: &Event<'_>| met(event, said);
+    let meeting = |me, peer| Meeting {
+        me,
+        peer,
+        wait: connection.wait,
+        stall: connection.stall_timeout,
+        proxy: connection.proxy.as_ref(),
+        cancel,
+        observer: &tell,
+    };
+    let limited = |channel: Channel| {
+        channel
+            .with_stall_timeout(connection.stall_timeout)
+            .with_deadline(connection.deadline)
+            .with_cancel_token(cancel.clone())
+    };
+    let (role, channel): (Role, Channel) = match &other {
         Other::Local(end) => (end.get().role, end.get().meet(connection.wait, cancel)?),
-        Other::Remote { me, peer, way, proxy } => {
-            let meeting = Meeting {
-                me,
-                peer,
-                wait: connection.wait,
-                stall: connection.stall_timeout,
-                proxy: proxy.as_ref(),
-                cancel,
-                observer: &|event| met(event, said),
-            };
-            way.meet(&meeting, partnership.as_ref())?
+        Other::Remote { me, peer, way } => way.meet(&meeting(me, peer), partnership.as_ref())?,
+        Other::Circle { me, seat } => {
+            let print = me.fingerprint();
+            let mut all = spec.venue().meet(seat, &spec.parties.parties, &meeting(me, &print))?;
+            all.channels = all.channels.into_iter().map(limited).collect();
+            let ended = joint::run(ready, seat, &mut all.channels, observer, rng, report);
+            all.part();
+            return Ok(ended?.iter().map(ToString::to_string).collect());
         }
     };
-    let parties = Parties { role, me: mine, peer: its };
-    let mut channel = channel
-        .with_stall_timeout(connection.stall_timeout)
-        .with_deadline(connection.deadline)
-        .with_cancel_token(cancel.clone());
-    let observer = Arc::new(Speaker(said.clone()));
+    let parties = Parties { role, me: mine, peer: its.unwrap_or_default() };
+    let mut channel = limited(channel);
     let shortfalls = vesica::run(ready, &parties, &mut channel, observer, rng, report)?;
     Ok(shortfalls.iter().map(ToString::to_string).collect())
 }

@@ -30,7 +30,14 @@ NAMED = {
 }
 """Arguments of functions themselves."""
 
-OF_PARTNER = {"peer", "agreement", "connect", "listen", "relay", "exchange-dir", "proxy"}
+OF_PARTNER = {"peer", "agreement", "connect", "listen", "relay", "exchange-dir", "proxy"} | {
+    # Of several parties.
+    "parties",
+    "leader",
+    "pivot",
+    "at-least",
+    "learners",
+}
 
 ELSEWHERE = {
     # The table and the identity are arguments of their own.
@@ -38,10 +45,6 @@ ELSEWHERE = {
     "input-query-file",
     "query-file",
     "identity",
-    # Runs among three and more parties.
-    "parties",
-    "leader",
-    "pivot",
     # Options of a project's agreement, and options for the program's output.
     "agreement-hash",
     "partner",

@@ -61,6 +61,7 @@ from vesica._lists import publish as publish
 from vesica._native import Identity as Identity
 from vesica._native import Table as Table
 from vesica._native import __version__ as __version__
+from vesica._partner import Parties as Parties
 from vesica._partner import Partner as Partner
 from vesica._partner import local_pair as local_pair
 from vesica._run import Run as Run
@@ -82,6 +83,7 @@ __all__ = [
     "NetworkError",
     "NumberOptions",
     "Options",
+    "Parties",
     "Partner",
     "PeerError",
     "PolicyError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,6 +90,59 @@ class Partner:
         shown = ("agreement", "connect", "listen", "relay", "exchange")
         ways = [f"{name}={self._fields[name]}" for name in shown if self._fields[name] is not None]
         return f"<vesica.Partner {' '.join(filter(None, [self._fields['fingerprint'], *ways]))}>"
+
+
+class Parties(Partner):
+    """All parties of a run among three or more, and the way to reach them.
+
+    Give each party's name with its fingerprint, or with ``FINGERPRINT@HOST:PORT`` if it can be
+    reached, the same on all of them, and ``relay`` or ``exchange`` if nobody can. The ``leader``
+    learns the result, and ends the run with the ``pivot``; with ``at_least``, it learns instead
+    which of its keys at least this number of others have, in a column ``holders``. ``learners``
+    names others that learn the result, or is ``"all"``.
+
+    >>> Parties(
+    ...     {"ash": "vesica1-…@ash.example:7788", "birch": "vesica1-…", "cedar": "vesica1-…"},
+    ...     leader="ash",
+    ...     pivot="birch",
+    ... )
+    <vesica.Parties ash, birch, cedar; leader=ash pivot=birch>
+    """
+
+    def __init__(
+        self,
+        parties: Mapping[str, str],
+        *,
+        leader: str,
+        pivot: str | None = None,
+        at_least: int | None = None,
+        learners: str | Sequence[str] | None = None,
+        listen: str | None = None,
+        relay: str | None = None,
+        exchange: Path | None = None,
+        proxy: str | None = None,
+    ) -> None:
+        super().__init__(listen=listen, relay=relay, exchange=exchange, proxy=proxy)
+        self._places: dict[str, Any] = {
+            "leader": text("leader", leader),
+            "pivot": optional(text, "pivot", pivot),
+            "at_least": at_least,
+            "learners": learners,
+        }
+        self._parties = [
+            f"{text('parties', name)}={text('parties', where)}" for name, where in parties.items()
+        ]
+
+    def _native(
+        self, identity: Identity | Path | None
+    ) -> tuple[dict[str, Any], Identity | None, _native.LocalEnd | None]:
+        options, me, local = super()._native(identity)
+        return {**options, "parties": self._parties, **self._places}, me, local
+
+    def __repr__(self) -> str:
+        names = ", ".join(party.partition("=")[0] for party in self._parties)
+        places = [f"{name}={place}" for name, place in self._places.items() if place is not None]
+        return f"<vesica.Parties {names}; {' '.join(places)}>"
 
 
 def local_pair() -> tuple[Partner, Partner]:

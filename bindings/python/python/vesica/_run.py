@@ -103,26 +103,31 @@ class Run:
         if value is None:
             terms = self._report["terms"]
             some = terms["a_learns"] or terms["b_learns"]
+            if "parties" in self._report:
+                return "another party learns the result"
             return f"{'the other' if some else 'neither'} side learns the result"
         # A noisy count may be any number, so it is not worded as a number of keys.
         return f"{'noisy answer' if kind == 'noisy' else 'sum'} {value:,}"
 
-    def __repr__(self) -> str:
+    def _sizes(self, word: str) -> str:
+        """Describe the sizes of the sets, with a word or comma between the two of a pair."""
         report = self._report
         mine: int = report["rows"]["used"]
+        if "parties" in report:
+            return f"{mine:,} keys here, among {len(report['parties']['all'])} parties"
         theirs: int = report["peer_items"]
-        protocol = report["protocol"]
-        found = self._found()
-        return f"<vesica.Run: {found}; {mine:,} keys here, {theirs:,} there, by {protocol}>"
+        return f"{mine:,} keys here{word} {theirs:,} there"
+
+    def __repr__(self) -> str:
+        protocol = self._report["protocol"]
+        return f"<vesica.Run: {self._found()}; {self._sizes(',')}, by {protocol}>"
 
     def _repr_html_(self) -> str:
         report = self._report
-        mine: int = report["rows"]["used"]
-        theirs: int = report["peer_items"]
         learned: dict[str, str] = report["learned"]
         lines = [learned["me"], learned["peer"], learned["assuming"]]
         said = "".join(f"<li>{escape(line)}</li>" for line in lines)
         return (
-            f"<p><b>{escape(self._found().capitalize())}</b>, of {mine:,} keys here and "
-            f"{theirs:,} there.</p><ul>{said}</ul>"
+            f"<p><b>{escape(self._found().capitalize())}</b>, of {self._sizes(' and')}.</p>"
+            f"<ul>{said}</ul>"
         )

@@ -1,4 +1,5 @@
-//! The tutorial, word for word: its commands run in two terminals, and print what the page shows.
+//! The tutorial and the guide to several parties, word for word: their commands run in a terminal for each party, and
+//! print what the page shows.
 
 use std::{
     fs,
@@ -20,7 +21,7 @@ const ADDRESS: &str = "127.0.0.1:7788";
 /// The line that stands for any lines.
 const ANY_LINES: &str = "…";
 
-/// A block of the page: what one of the two terminals shows.
+/// A block of a page: what one of the terminals shows.
 struct Block {
     terminal: usize,
     /// The end of the output of a command that an earlier block began.
@@ -34,13 +35,13 @@ struct Shown {
     output: Vec<String>,
 }
 
-/// The blocks of the page, in order.
-fn blocks(page: &str) -> Vec<Block> {
+/// The blocks of a page, in order.
+fn blocks(page: &str, names: &[&str]) -> Vec<Block> {
     let fences = page.split("```console ").skip(1);
     fences
         .map(|block| {
             let (terminal, text) = block.split_once('\n').unwrap();
-            let terminal = ["shop", "club"].iter().position(|name| *name == terminal).unwrap();
+            let terminal = names.iter().position(|name| *name == terminal).unwrap();
             let mut lines = text.split("```").next().unwrap().lines().peekable();
             let rest = output(&mut lines);
             let mut commands = Vec::new();
@@ -155,12 +156,15 @@ fn assert_same(page: &[String], printed: &[String]) {
     assert!(is_same, "the page shows\n{}\n\nfor\n{}", page.join("\n"), printed.join("\n"));
 }
 
-#[test]
-fn the_tutorial_prints_its_own_output() {
+/// Runs the commands of a page in the terminals with these names, and compares what they print with the page. Returns
+/// the number of runs that waited for a later block, and the words that people compare.
+#[track_caller]
+fn carried_out(page: &str, names: &[&str]) -> (usize, Vec<String>) {
     let scratch = tempfile::tempdir().unwrap();
     let directory = fs::canonicalize(scratch.path()).unwrap();
-    let mut terminals = [(), ()].map(|()| Terminal { directory: directory.clone(), running: None });
-    let blocks = blocks(&PAGE.replace(ADDRESS, &format!("127.0.0.1:{}", free_port())));
+    let terminal = |_: &&str| Terminal { directory: directory.clone(), running: None };
+    let mut terminals: Vec<_> = names.iter().map(terminal).collect();
+    let blocks = blocks(&page.replace(ADDRESS, &format!("127.0.0.1:{}", free_port())), names);
     let mut six_words = Vec::new();
     let mut runs = 0;
     for (number, block) in blocks.iter().enumerate() {
@@ -187,8 +191,21 @@ fn the_tutorial_prints_its_own_output() {
             six_words.extend(words.skip(1).take(1).cloned());
         }
     }
+    (runs, six_words)
+}
+
+#[test]
+fn the_tutorial_prints_its_own_output() {
+    let (runs, six_words) = carried_out(PAGE, &["shop", "club"]);
     assert_eq!(runs, 3, "runs of the page");
     assert!(six_words.len() == 2 && six_words[0] == six_words[1], "{six_words:?}");
+}
+
+#[test]
+fn three_hospitals_print_what_their_page_shows() {
+    let page = include_str!("../../../../docs/guides/parties.md");
+    let (runs, _) = carried_out(page, &["ash", "birch", "cedar"]);
+    assert_eq!(runs, 2, "runs that wait for the last party");
 }
 
 #[test]

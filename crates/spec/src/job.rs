@@ -76,7 +76,7 @@ options! {
         /// With --parties: find the leader's keys that at least K others have.
         ///
         /// In place of --pivot, from 2 on. The leader's rows get a column with the holders' names.
-        "K" at_least: Maybe<Whole<usize>> = None;
+        "K" at_least: Maybe<Whole<usize, 2>> = None;
         /// With --parties: others that learn the result too, or all.
         ///
         /// Commas separate their names, the same on each party. The leader learns first and shows them the result.

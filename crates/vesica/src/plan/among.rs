@@ -146,7 +146,7 @@ mod tests {
 
     fn planned(sizes: &[usize], query: Query) -> JointPlans {
         let offer = Offer { query, ..Offer::new(Vec::new(), Learns::Me) };
-        let round_trip = Duration::from_millis(1);
+        let round_trip = Duration::from_millis(20);
         let planner = PlannerInputs::default();
         plan_among(&JointProspect { offer, sizes: sizes.to_vec(), round_trip, planner }).unwrap()
     }

@@ -99,25 +99,14 @@ impl<'a> Mesh<'a> {
         let Some((channel, after)) = rest.split_first_mut() else {
             unreachable!("each other party has a channel");
         };
-        let mut others: Vec<_> = before.iter_mut().chain(after).map(|other| &mut **other).collect();
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let pulse = || {
-                while !is_over.load(Ordering::Relaxed) {
-                    // A channel that fails is not used any more here.
-                    others.retain_mut(|other| other.keep_alive().is_ok());
-                    thread::park_timeout(PULSE);
-                }
-            };
-            // Without a thread the others wait as long as they are willing to.
-            let started = thread::Builder::new().name("vesica-pulse".to_owned());
-            let pulse = started.spawn_scoped(scope, pulse).ok();
-            let _over = OnDrop(|| {
-                is_over.store(true, Ordering::Relaxed);
-                pulse.iter().for_each(|pulse| pulse.thread().unpark());
-            });
-            talk(channel)
-        })
+        let others = before.iter_mut().chain(after).map(|other| &mut **other).collect();
+        pulsed(others, || talk(channel))
+    }
+
+    /// Calls `work`, and meanwhile shows all other parties that this one is still at work. If one of them is gone, the
+    /// next step with that party says so.
+    pub fn meanwhile<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        pulsed(self.channels.iter_mut().map(|other| &mut **other).collect(), work)
     }
 
     /// Sends a message to all other parties, and receives one of the same length from each. The result has a place for
@@ -267,11 +256,55 @@ impl PartialMesh<'_> {
     }
 }
 
+/// Calls `work`, and meanwhile keeps the parties at the ends of these channels from giving up.
+fn pulsed<T>(mut others: Vec<&mut Channel>, work: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let pulse = || {
+            while !is_over.load(Ordering::Relaxed) {
+                // A channel that fails is not used any more here.
+                others.retain_mut(|other| other.keep_alive().is_ok());
+                thread::park_timeout(PULSE);
+            }
+        };
+        // Without a thread the others wait as long as they are willing to.
+        let started = thread::Builder::new().name("vesica-pulse".to_owned());
+        let pulse = started.spawn_scoped(scope, pulse).ok();
+        let _over = OnDrop(|| {
+            is_over.store(true, Ordering::Relaxed);
+            pulse.iter().for_each(|pulse| pulse.thread().unpark());
+        });
+        work()
+    })
+}
+
 /// Calls a function when it is dropped, even by a panic.
 struct OnDrop<F: Fn()>(F);
 
 impl<F: Fn()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::memory;
+
+    #[test]
+    fn parties_that_wait_do_not_give_up_during_long_work() {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let (mine, theirs) = memory::pair();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut channel = Channel::new(theirs).with_stall_timeout(PATIENCE);
+                channel.recv_into("late", &mut []).unwrap();
+            });
+            let mut channel = Channel::new(mine);
+            let mut mesh = Mesh::new(0, [&mut channel]);
+            mesh.meanwhile(|| thread::sleep(PATIENCE * 3 / 2));
+            mesh.tell("late", &[]).unwrap();
+        });
     }
 }

@@ -203,7 +203,7 @@ impl HoldersPlan {
         // 3.
         let read = |(party, reader)| fold::read(party, reader, items, mesh, rng);
         let read = self.others().zip(readers).map(read).collect::<Result<Vec<_>>>()?;
-        Ok(Some(self.held(&read)))
+        Ok(Some(mesh.meanwhile(|| self.held(&read))))
     }
 
     /// Steps 1 to 3 of a party beside the leader.

@@ -156,9 +156,9 @@ pub fn run(
     let nobody = Fault::Missing { options: &["identity"], purpose: "who this side is" };
     let me = || identity.clone().ok_or(spec::Error::from(nobody.clone()));
     let partnership = spec.partnership(me)?;
-    let seat = match spec.parties.parties.is_empty() {
+    let seat = match spec.parties.parties.is_empty() && partnership.is_none() {
         true => None,
-        false => spec.seat(me()?.fingerprint())?,
+        false => spec.seat(me()?.fingerprint(), partnership.as_ref())?,
     };
     let other = match (local, &seat) {
         (Some(end), _) => Other::Local(end),

@@ -252,7 +252,9 @@ fn attempt(
         Other::Remote { me, peer, way } => way.meet(&meeting(me, peer), partnership.as_ref())?,
         Other::Circle { me, seat } => {
             let print = me.fingerprint();
-            let mut all = spec.venue().meet(seat, &spec.parties.parties, &meeting(me, &print))?;
+            let agreed = partnership.as_ref();
+            let (venue, members) = (spec.venue(agreed), spec.members(agreed));
+            let mut all = venue.meet(seat, &members, &meeting(me, &print), agreed)?;
             all.channels = all.channels.into_iter().map(limited).collect();
             let ended = joint::run(ready, seat, &mut all.channels, observer, rng, report);
             all.part();

@@ -294,7 +294,8 @@ pub fn answer(offer: &Offer, cast: &Cast, me: usize, other: usize) -> Result<Off
         Place::Pivot => mirrored(&mine, Role::A)?,
         Place::Helper => {
             // The tables of a query, whose columns their owners declare.
-            let table = offer.query.selected().map(|_| QueryTable { side: Side::A, declared: None });
+            let table =
+                offer.query.selected().map(|_| QueryTable { side: Side::A, declared: None });
             Offer { table, ..mirrored(&mine, Role::A)? }
         }
     };

@@ -330,10 +330,8 @@ struct BucketCounts {
 
 impl Repetitions {
     fn take(&mut self, other: Self) {
-        let first = |one: Option<Repetition>, other| {
-            one.into_iter().chain(other).min_by_key(|repetition| repetition.again)
-        };
-        self.any = first(self.any, other.any);
+        let any = self.any.into_iter().chain(other.any);
+        self.any = any.min_by_key(|repetition| repetition.again);
         let too_many = self.too_many.into_iter().chain(other.too_many);
         self.too_many = too_many.min_by_key(|(repetition, _)| repetition.again);
     }

@@ -12,7 +12,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 use vesica_agree::{
-    joint::{self, Cast, JointTerms, NamedParty},
+    joint::{self, Cast, JointTerms, NamedParty, Search},
     offer::{Offer, WireOffer},
     pledge::Pledge,
 };
@@ -62,10 +62,12 @@ pub struct JointProposal {
     pub made: Moment,
     /// The names of all parties, in the order of their numbers.
     pub parties: Vec<String>,
-    /// The name of the party that learns the result.
-    pub leader: String,
-    /// The name of the party with which the leader ends the run.
-    pub pivot: String,
+    /// The leader's number.
+    leader: usize,
+    /// The keys that the leader learns about.
+    search: Search,
+    /// The numbers of the parties that learn the result beside the leader.
+    learners: Vec<usize>,
     /// The relay where the parties meet; `None` if those that can listen do.
     pub relay: Option<String>,
     /// The limits on what runs reveal, and how often.
@@ -137,7 +139,7 @@ impl Document for JointProposal {
         } else if check_name(&self.name).is_err() {
             Some("its name has characters other than letters, digits, hyphens and underscores")
         } else if self.cast().is_err() || !self.parties.contains(&self.inviter.name) {
-            Some("its parties are not three or more with a leader and a pivot")
+            Some("its parties are not three or more, each in a place")
         } else if !self.relay.iter().all(|address| check_address(address).is_ok()) {
             Some("its relay is not a host and a port")
         } else {
@@ -230,7 +232,15 @@ impl JointProposal {
     /// As [`Cast::new`].
     pub fn cast(&self) -> Result<Cast> {
         let party = |name: &String| NamedParty { name: name.clone(), fingerprint: name.clone() };
-        Cast::new(self.parties.iter().map(party).collect(), &self.leader, &self.pivot)
+        self.cast_of(self.parties.iter().map(party).collect())
+    }
+
+    /// Returns these parties in the places of the proposal.
+    fn cast_of(&self, parties: Vec<NamedParty>) -> Result<Cast> {
+        let Self { leader, search, learners, .. } = self;
+        let cast = Cast { parties, leader: *leader, search: *search, learners: learners.clone() };
+        cast.check()?;
+        Ok(cast)
     }
 
     fn number(&self, cast: &Cast) -> Result<usize> {
@@ -357,8 +367,7 @@ impl JointParts {
             name: part.name.clone(),
             fingerprint: part.party.fingerprint().to_string(),
         };
-        let parties = self.parts().into_iter().map(party).collect();
-        Cast::new(parties, &self.proposal.leader, &self.proposal.pivot)
+        self.proposal.cast_of(self.parts().into_iter().map(party).collect())
     }
 
     /// Returns the parties as the network knows them.

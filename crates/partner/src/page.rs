@@ -102,7 +102,8 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
 pub fn of_joint(record: &Signed<JointRecord>) -> String {
     let hash = record.hash();
     let record = record.document();
-    let all = record.parties.join(", ");
+    let parties = || record.cast.parties.iter().map(|party| party.name.as_str());
+    let all = parties().collect::<Vec<_>>().join(", ");
     let day = record.statements.first().map(|first| first.started.to_string()).unwrap_or_default();
     let day = day.split('T').next().unwrap_or_default();
     let title = format!("What {} compared on {day}", escaped(&all));
@@ -118,11 +119,9 @@ pub fn of_joint(record: &Signed<JointRecord>) -> String {
             escaped(&record.agreement)
         ),
     )];
-    let of_parties = record.parties.iter().zip(&record.statements);
+    let of_parties = parties().zip(&record.statements);
     rows.extend(of_parties.map(|(name, statement)| (escaped(name), side(statement))));
     rows.extend([
-        ("Learned the result".to_owned(), escaped(&record.leader)),
-        ("Ended the run with it".to_owned(), escaped(&record.pivot)),
         ("Rules".to_owned(), escaped(&rules)),
         (
             "Protocol".to_owned(),

@@ -40,7 +40,7 @@ impl Summary {
             true => "this side",
             false => cast.name(party),
         };
-        let names = Names::among(name(cast.leader), name(cast.pivot));
+        let names = Names::among(name(cast.leader), name(cast.partner(cast.leader)));
         let role = if reader == Some(cast.leader) { Role::A } else { Role::B };
         let of_two = terms.of_party(cast.leader).clone();
         Self { joint: Some((terms, reader)), names, ..Self::new(of_two, rules, role) }

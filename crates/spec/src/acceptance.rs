@@ -2,7 +2,7 @@
 
 use crate::{
     form::{
-        basic::{File, Flag, Maybe, Text},
+        basic::{File, Flag, Maybe, Text, Whole},
         domain::Columns,
     },
     job::{Connection, Limits, Table, Terms},
@@ -97,6 +97,14 @@ options! {
         ///
         /// If these two pool what they received, they learn which keys of the leader all others have.
         "NAME" pivot: Maybe<Text> = None;
+        /// With --parties: find the leader's keys that at least K others have.
+        ///
+        /// In place of --pivot, from 2 on. The leader's rows get a column with the holders' names.
+        "K" at_least: Maybe<Whole<usize>> = None;
+        /// With --parties: others that learn the result too, or all.
+        ///
+        /// Commas separate their names. The leader learns first and shows them the result.
+        "NAMES" learners: Maybe<Columns> = None;
     }
 }
 

@@ -72,11 +72,7 @@ impl Job {
     ///
     /// # Errors
     /// [`Fault::Missing`], and [`Error::Run`](crate::Error::Run) for parties that cannot be, or without this one.
-    pub fn seat(
-        &self,
-        me: Fingerprint,
-        partnership: Option<&Partnership>,
-    ) -> Result<Option<Seat>> {
+    pub fn seat(&self, me: Fingerprint, partnership: Option<&Partnership>) -> Result<Option<Seat>> {
         if let Some(agreed) = partnership.and_then(|under| under.agreement().joint()) {
             return Ok(Some(Seat { cast: agreed.cast()?, me: agreed.number_of(me)? }));
         }

@@ -139,14 +139,17 @@ impl Cast {
     pub fn check(&self) -> Result<()> {
         let name = |party: usize| {
             let party = self.parties.get(party);
-            party.map(|party| party.name.clone()).ok_or_else(|| refused("a number of no party".to_owned()))
+            party
+                .map(|party| party.name.clone())
+                .ok_or_else(|| refused("a number of no party".to_owned()))
         };
         let (parties, leader) = (self.parties.clone(), name(self.leader)?);
         let made = match self.search {
             Search::ByAll { pivot } => Self::new(parties, &leader, &name(pivot)?),
             Search::ByEnough { least } => Self::of_holders(parties, &leader, least),
         };
-        let learners = self.learners.iter().map(|party| name(*party)).collect::<Result<Vec<_>>>()?;
+        let learners =
+            self.learners.iter().map(|party| name(*party)).collect::<Result<Vec<_>>>()?;
         match made?.with_learners(&learners)? == *self {
             true => Ok(()),
             false => Err(refused("the learners are not in their order".to_owned())),

@@ -176,7 +176,7 @@ fn a_search_for_holders_is_for_rows_of_the_leader() {
     for me in 0..3 {
         let offer = Offer { learns: cast.learners_for(me), ..offer.clone() };
         let terms = JointTerms::expected(&offer, &cast, me).unwrap();
-        let said = terms.said(me, Known::default(), None, Tense::Future);
+        let said = terms.said(Some(me), Known::default(), None, Tense::Future);
         let said = if me == 1 { said.me } else { said.peer };
         assert!(said.contains("at least 2 other parties have, and which parties"), "{said}");
     }
@@ -226,7 +226,7 @@ fn helpers_take_part_in_queries() {
         offer.table =
             [Some(table(Side::A, &["v:integer"])), None, Some(table(Side::B, &[]))][me].clone();
         let terms = JointTerms::expected(&offer, &cast(), me).unwrap();
-        let said = terms.said(me, Known::default(), None, Tense::Future);
+        let said = terms.said(Some(me), Known::default(), None, Tense::Future);
         let said = if me == 0 { said.me } else { said.peer };
         assert!(said.contains("shared keys and the sum of"), "{said}");
         let wire = WireOffer::new(&offer, cast().sides(me).role);

@@ -48,15 +48,16 @@ impl JointInvitation {
         address.iter().chain(&relay).try_for_each(|address| check_address(address))?;
         let number = number_of(cast, own_name)?;
         let offer = limited(offer, &policy)?;
-        joint::check(&offer, cast.place(number))?;
+        joint::check(&offer, cast, number)?;
         let offer = WireOffer::new(&offer, cast.sides(number).role);
         let mut proposal = Signed::new(JointProposal {
             version: 1,
             name: name.to_owned(),
             made: Moment::now(),
             parties: cast.parties.iter().map(|party| party.name.clone()).collect(),
-            leader: cast.name(cast.leader).to_owned(),
-            pivot: cast.name(cast.pivot).to_owned(),
+            leader: cast.leader,
+            search: cast.search,
+            learners: cast.learners.clone(),
             relay,
             policy,
             inviter: Part { name: own_name.to_owned(), party: me.into(), address, offer },
@@ -136,7 +137,7 @@ impl JointInvitation {
         let cast = proposal.cast()?;
         let number = number_of(&cast, name)?;
         let offer = limited(offer, &proposal.policy)?;
-        joint::check(&offer, cast.place(number))?;
+        joint::check(&offer, &cast, number)?;
         let offer = WireOffer::new(&offer, cast.sides(number).role);
         let part = Part { name: name.to_owned(), party: me.into(), address, offer };
         let mut reply = Signed::new(JointReply {

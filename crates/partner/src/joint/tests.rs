@@ -205,7 +205,7 @@ fn documents_with_faults_are_refused() {
         (|parts| parts.version = 2, "not of this version"),
         (|parts| parts.proposal.version = 2, "not of this version"),
         (|parts| parts.proposal.name = "a b".to_owned(), "its name has characters"),
-        (|parts| parts.proposal.leader = "mall".to_owned(), "three or more with a leader"),
+        (|parts| parts.proposal.leader = 3, "three or more, each in a place"),
         (|parts| parts.replies.reverse(), "not in the order of the other parties"),
         (|parts| parts.proposal.inviter.address = None, "none of its parties can be reached"),
         (

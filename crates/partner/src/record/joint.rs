@@ -1,7 +1,10 @@
 //! The record of a run among several parties, which all of them sign.
 
 use serde::{Deserialize, Serialize};
-use vesica_agree::{joint::JointTerms, offer::WIRE_VERSION};
+use vesica_agree::{
+    joint::{Cast, JointTerms},
+    offer::WIRE_VERSION,
+};
 use vesica_core::{
     error::{Error, Result},
     moment::Moment,
@@ -9,10 +12,7 @@ use vesica_core::{
 };
 use vesica_net::{Identity, Mesh};
 use vesica_normalize::{normalize::TravellingName, shown::is_plain};
-use vesica_task::disclosure::{
-    Disclosure, Fact,
-    words::{Names, Tense, sentence},
-};
+use vesica_task::disclosure::{Disclosure, words::Tense};
 
 use super::{MAX_SIGNATURE, MAX_STATEMENT, SIGNATURE, STATEMENT, Statement, is_word, word};
 use crate::{
@@ -31,14 +31,10 @@ pub struct JointRecord {
     pub name: String,
     /// The hash of the agreement.
     pub agreement: String,
-    /// The names of the parties, in the order of their numbers.
-    pub parties: Vec<String>,
-    /// The statement of each party about itself.
+    /// The parties and their places.
+    pub cast: Cast,
+    /// The statement of each party about itself, in the order of their numbers.
     pub statements: Vec<Statement>,
-    /// The name of the party that learned the result.
-    pub leader: String,
-    /// The name of the party with which the leader ended the run.
-    pub pivot: String,
     /// The time at which the last party accepted the agreement.
     pub agreed: Moment,
     /// The rules of the agreement.
@@ -47,8 +43,8 @@ pub struct JointRecord {
     pub query: serde_json::Value,
     /// The normalisation of each party's keys, with versions: a name for each column of the key.
     pub keys: Vec<Vec<TravellingName>>,
-    /// The facts that leader (`a`) and pivot (`b`) learned, and the assumptions behind this. It holds no outcome, since
-    /// only the leader knows it.
+    /// The facts that the leader (`a`) and its partner (`b`) learned, and the assumptions behind this. It holds no
+    /// outcome, since only learners know it.
     pub disclosure: Disclosure,
     /// The columns that the pivot sent the leader with matching rows.
     pub columns_sent: Vec<String>,
@@ -79,26 +75,25 @@ impl Document for JointRecord {
     fn fault(&self) -> Option<&'static str> {
         let hashes = [&self.agreement, &self.terms, &self.session];
         let words = [Some(self.protocol.as_str()), Some(&self.security), word(&self.query)];
-        let count = self.parties.len();
+        let count = self.cast.parties.len();
         let mut names = self
             .columns_sent
             .iter()
             .map(String::as_str)
             .chain(self.disclosure.names().map(String::as_str));
         let signers = self.signers();
-        let is_repeated = |(place, party): (usize, &&Party)| signers[..place].contains(party);
+        let named = self.cast.parties.iter().map(|party| &party.fingerprint);
+        let signing = signers.iter().map(|party| party.fingerprint().to_string());
         if self.version != Self::VERSION {
             Some("it is not of this version")
-        } else if count < 3 || self.statements.len() != count || self.keys.len() != count {
+        } else if self.cast.check().is_err() {
+            Some("its parties are not three or more, each in a place")
+        } else if self.statements.len() != count || self.keys.len() != count {
             Some("it does not have a statement and keys of each of its parties")
-        } else if signers.iter().enumerate().any(is_repeated) {
-            Some("two of its parties are the same")
+        } else if !named.eq(signing.collect::<Vec<_>>().iter()) {
+            Some("its statements are not in the order of its parties")
         } else if check_name(&self.name).is_err() {
             Some("its name has characters other than letters, digits, hyphens and underscores")
-        } else if !self.parties.iter().all(|name| vesica_agree::joint::is_name(name)) {
-            Some("the name of a party is not a short word")
-        } else if ![&self.leader, &self.pivot].iter().all(|name| self.parties.contains(name)) {
-            Some("its leader or pivot is not one of its parties")
         } else if !hashes.into_iter().all(|hash| is_hash(hash)) {
             Some("one of its hashes does not have 64 hexadecimal digits")
         } else if !words.into_iter().all(|word| word.is_some_and(is_word)) {
@@ -116,18 +111,9 @@ impl Document for JointRecord {
 impl JointRecord {
     /// Returns what the parties learned, in sentences.
     pub fn lines(&self) -> Vec<String> {
-        let names = Names::among(&self.leader, "every other party");
-        let facts = self.disclosure.facts(Role::A).iter();
-        let facts = facts.filter(|fact| !matches!(fact, Fact::SetSize { .. }));
-        let result = facts.map(|fact| fact.phrase(Role::A, &names));
-        let size = "how many keys each party has".to_owned();
-        let led = result.chain([size.clone()]).collect();
-        let mut lines = vec![
-            sentence(&self.leader, Tense::Past, led),
-            sentence("Every other party", Tense::Past, vec![size]),
-        ];
-        lines.extend(self.disclosure.assumptions(&names, Tense::Past));
-        lines
+        let sizes: Vec<_> = self.statements.iter().map(|statement| statement.keys).collect();
+        let said = self.cast.said(&self.disclosure, None, Some(&sizes), Tense::Past);
+        vec![said.peer, said.assuming]
     }
 }
 
@@ -203,10 +189,8 @@ pub fn agree(
         version: JointRecord::VERSION,
         name: facts.name,
         agreement: facts.agreement,
-        parties: cast.parties.iter().map(|party| party.name.clone()).collect(),
+        cast: cast.clone(),
         statements,
-        leader: cast.name(cast.leader).to_owned(),
-        pivot: cast.name(cast.pivot).to_owned(),
         agreed: facts.agreed,
         rules: facts.rules,
         query: serde_json::to_value(query).map_err(|_| Error::bug("a query has JSON"))?,

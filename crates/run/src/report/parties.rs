@@ -96,7 +96,7 @@ impl Report {
         rules: MatchRules,
         seed: &[u8; 32],
     ) -> Result<JointEnd<'a>> {
-        let leads = self.number(terms)? == terms.cast().leader;
+        let learns = terms.cast().learns(self.number(terms)?);
         let of_two = terms.of_party(terms.cast().leader);
         let disclosure =
             |knows_outcome| of_two.disclosure(self.known_jointly(terms, rules, knows_outcome));
@@ -105,10 +105,10 @@ impl Report {
             terms,
             noted: Noted {
                 shared: self.outcome.shared(),
-                disclosure: disclosure(leads),
-                role: if leads { Role::A } else { Role::B },
+                disclosure: disclosure(learns),
+                role: if learns { Role::A } else { Role::B },
             },
-            // All sign the same record, so it holds no outcome, which only the leader knows.
+            // All sign the same record, so it holds no outcome, which only learners know.
             signed: disclosure(false),
             protocol: self.protocol.unwrap_or_default(),
             security: self.security.and_then(|security| security.provided).unwrap_or_default(),

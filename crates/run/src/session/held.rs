@@ -44,6 +44,7 @@ impl Session<'_> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let sizes = self.all_sizes(keys.counts().used)?;
+        self.admit_jointly(&sizes)?;
         self.phase("seed");
         let seed = self.joint_seed(&sizes, rng)?;
         self.phase("choice");
@@ -86,6 +87,7 @@ impl Session<'_> {
             true => all.found(),
             false => Found { outcome: Outcome::default(), content: None },
         };
+        self.standing.reveal(found.outcome.shared())?;
         Ok(Computed {
             protocol: PROTOCOL,
             adversary: HoldersPlan::ADVERSARY,

@@ -107,10 +107,7 @@ impl<'a> Session<'a> {
         let is_helper = self.circle()?.place() == Place::Helper;
         let sizes = self.all_sizes(counts.used)?;
         let types = if is_helper { Vec::new() } else { self.exchange_types()? };
-        let mut others = sizes.clone();
-        others.remove(self.circle()?.me());
-        let warning = self.standing.admit(counts.used, OfOthers::Several(others), None)?;
-        warning.iter().for_each(|warning| self.observer.warning(warning));
+        self.admit_jointly(&sizes)?;
         self.phase("seed");
         let seed = self.joint_seed(&sizes, rng)?;
         self.phase("choice");
@@ -156,6 +153,8 @@ impl<'a> Session<'a> {
                 }
             }
         };
+        // A party that learned the result from the leader only knows it now.
+        self.standing.reveal(found.outcome.shared())?;
         let computed = Computed::by(&*chosen.method, sizes[partner], partitions, found);
         Ok(Computed { sizes: Some(sizes), ..computed })
     }
@@ -176,6 +175,15 @@ impl<'a> Session<'a> {
         }
         self.circle()?.terms.check_sizes(&sizes)?;
         Ok(sizes)
+    }
+
+    /// Records that the run begins, if the rules of this party allow it.
+    pub(super) fn admit_jointly(&mut self, sizes: &[u64]) -> Result<()> {
+        let mut others = sizes.to_vec();
+        let mine = others.remove(self.circle()?.me());
+        let warning = self.standing.admit(mine, OfOthers::Several(others), None)?;
+        warning.iter().for_each(|warning| self.observer.warning(warning));
+        Ok(())
     }
 
     /// Draws the seed together with all parties.

@@ -78,11 +78,16 @@ impl Study {
 
     /// Invites the others with these options, who accept with theirs, and gathers the replies.
     fn parts(&self, invite: &[&str], accept: [&[&str]; 2]) {
+        self.parts_for(&["--pivot", "bank"], invite, accept);
+    }
+
+    fn parts_for(&self, search: &[&str], invite: &[&str], accept: [&[&str]; 2]) {
         let address = format!("127.0.0.1:{}", self.port);
         let parties = ["--parties", "shop,club,bank", "--me", "shop"];
-        let places = ["--leader", "shop", "--pivot", "bank", "--address", &address];
+        let places = ["--leader", "shop", "--address", &address];
         let table = ["--input", "table.csv", "--key", "k"];
-        let invited = [&["invite", "study"][..], &parties, &places, &table, invite].concat();
+        let invited = [&["invite", "study"][..], &parties, &places, search, &table, invite];
+        let invited = invited.concat();
         self.succeeds(0, &invited).assert(0, &["`vesica accept study.invite --me club`"]);
         for party in [1, 2] {
             self.send(0, party, "study.invite", "study.invite");
@@ -264,4 +269,39 @@ fn a_party_that_declines_ends_the_meeting_of_all() {
     for ended in study.run(&[]) {
         ended.assert(0, &[]);
     }
+}
+
+/// The places of an agreement are the places of its runs: who learns, and which keys.
+#[test]
+fn agreements_name_learners_and_holders() {
+    let study = Study::new();
+    let learners = ["--pivot", "bank", "--learners", "bank"];
+    study.parts_for(&learners, &["--answer", "count"], [&[], &[]]);
+    study.agree();
+    for ended in study.run(&[]) {
+        ended.assert(0, &[]);
+    }
+    for (party, learns) in [(0, true), (1, false), (2, true)] {
+        let answer = study.report(party)["answer"]["value"].clone();
+        assert_eq!(answer == 14, learns, "{party}: {answer}");
+    }
+    let study = Study::new();
+    study.parts_for(&["--at-least", "2"], &["--max-result", "14"], [&[], &[]]);
+    study.agree();
+    for ended in study.run(&["--record", "study.record"]) {
+        ended.assert(0, &[]);
+    }
+    let rows = study.read(0, "study.csv");
+    assert_eq!(rows.lines().next(), Some("k,v,holders"), "{rows}");
+    assert_eq!(rows.lines().count(), 15);
+    let page = study.succeeds(1, &["report", "study.record", "--html", "-"]).out;
+    assert!(page.contains("at least 2 other parties have, and which parties have each"), "{page}");
+    // One key more is one too many, and nobody has a result.
+    fs::write(study.path(1, "table.csv"), study.read(0, "table.csv")).unwrap();
+    fs::write(study.path(2, "table.csv"), study.read(0, "table.csv")).unwrap();
+    fs::remove_file(study.path(0, "study.csv")).unwrap();
+    for ended in study.run(&[]) {
+        ended.assert(8, &[]);
+    }
+    assert!(fs::metadata(study.path(0, "study.csv")).is_err());
 }

@@ -226,7 +226,7 @@ options! {
         /// 'first, last, dob' matches rows in which these fields are equal; functions such as soundex(last),
         /// year(dob), left(first, 1), nickname(first) and swap_day_month(dob) permit differences. The option is given
         /// once for each rule, the strictest first. person, person+address and ladder are lists of rules. Both sides
-        /// need the same rules; see docs/notes/2026-11-28-linkage.md.
+        /// need the same rules; see docs/guides/linkage.md.
         "RULE" r#match: RuleForm = Vec::new();
         /// The side that learns the result: me, peer, both or nobody.
         ///

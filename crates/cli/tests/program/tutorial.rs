@@ -1,5 +1,5 @@
-//! The tutorial and the guide to several parties, word for word: their commands run in a terminal for each party, and
-//! print what the page shows.
+//! The tutorials and the guide to several parties, word for word: their commands run in a terminal for each party, and
+//! print the lines of the page.
 
 use std::{
     fs,
@@ -206,6 +206,13 @@ fn three_hospitals_print_what_their_page_shows() {
     let page = include_str!("../../../../docs/guides/parties.md");
     let (runs, _) = carried_out(page, &["ash", "birch", "cedar"]);
     assert_eq!(runs, 2, "runs that wait for the last party");
+}
+
+#[test]
+fn two_hospitals_print_what_their_page_shows() {
+    let page = include_str!("../../../../docs/start/two-hospitals.md");
+    let (runs, _) = carried_out(page, &["north", "south"]);
+    assert_eq!(runs, 1, "runs of the page");
 }
 
 #[test]

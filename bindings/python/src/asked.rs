@@ -1,4 +1,4 @@
-//! Questions that need no run: the offer for a table, and predicted costs.
+//! Questions that need no run: the keys of a table, the quality of rules, and predicted costs.
 
 use std::{sync::mpsc, thread, time::Duration};
 
@@ -29,6 +29,24 @@ pub fn check(table: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyResult<
         Ok(vesica::check(source, dialect, &keys)?)
     })?;
     let found = found.map_err(|error: spec::Error| errors::of_spec(py, &error))?;
+    Ok(serde_json::to_string(&found).unwrap_or_default())
+}
+
+/// Evaluates rules, as JSON, on two tables whose people are known, or on one that has people several times.
+///
+/// # Errors
+/// As [`check`].
+#[pyfunction]
+pub fn match_quality(
+    first: &Bound<'_, PyAny>,
+    second: Option<&Bound<'_, PyAny>>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<String> {
+    let py = first.py();
+    let (first, second) = (table::source(first)?, second.map(table::source).transpose()?);
+    let judged: spec::Judged = request::specified(options)?;
+    let found = meanwhile(py, move || vesica::match_quality(&judged, first, second))?;
+    let found = found.map_err(|error| errors::of_spec(py, &error))?;
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 

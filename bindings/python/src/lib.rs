@@ -32,7 +32,7 @@ mod native {
     #[pymodule_export]
     use super::{
         agreements::{agreement, preview, verify},
-        asked::{check, plan},
+        asked::{check, match_quality, plan},
         cluster::{ClusterGateway, cluster_digests, cluster_partitions, cluster_sketch},
         identity::Identity,
         lists::{LookedUp, lookup, publish},

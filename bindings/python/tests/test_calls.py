@@ -80,6 +80,69 @@ def test_several_identifiers(both: Both) -> None:
     assert mine.rows["first"].to_list() == ["B", "C"]
 
 
+NORTH = pl.DataFrame(
+    {
+        "id": [1, 2, 3, 4],
+        "first": ["William", "Anna", "Eve", "Grace"],
+        "last": ["Fisher", "Kowalski", "Orr", "Lee"],
+        "born": ["1961-03-12", "1984-07-05", "1990-11-23", "2001-04-17"],
+    }
+)
+SOUTH = pl.DataFrame(
+    {
+        "person": [1, 2, 7, 4],
+        "Vorname": ["Bill", "Ana", "Tom", "Grace"],
+        "Nachname": ["FISHER", "Kowalsky", "Young", "Lee"],
+        "Geburtstag": ["12.03.1961", "5.7.1984", "30.6.1966", "17.4.2001"],
+    }
+)
+HERE = {
+    "first": {"column": "first", "normalize": "name"},
+    "last": {"column": "last", "normalize": "name"},
+    "dob": {"column": "born", "normalize": "date"},
+}
+THERE = ["first=Vorname:name", "last=Nachname:name", "dob=Geburtstag:date:%d.%m.%Y"]
+RULES = ["first, last, dob", "nickname(first), last, dob", "soundex(first), soundex(last), dob"]
+
+
+def test_rules_find_rows_that_are_written_differently(both: Both) -> None:
+    def call(table: pl.DataFrame, field: Any, match: Any, **given: Any) -> Callable[..., Any]:
+        return lambda end: vesica.intersect(
+            table, field=field, match=match, learns="both", partner=end, **given
+        )
+
+    mine, its = both(call(NORTH, HERE, RULES), call(SOUTH, THERE, RULES, min_rule=2))
+    assert mine.rows.select("match_rule", "id").rows() == [(2, 1), (3, 2), (1, 4)]
+    assert its.rows.select("match_rule", "person").rows() == [(2, 1), (1, 4)]
+    assert mine.report["rows_of_rules"] == [1, 1, 1]
+    mine, _ = both(call(NORTH, HERE, "person"), call(SOUTH, THERE, "person@1"))
+    assert mine.rows["id"].to_list() == [1, 2, 4]
+    with pytest.raises(vesica.TermsError, match="rules by which rows match"):
+        both(call(NORTH, HERE, RULES), call(SOUTH, THERE, RULES[:2]))
+    with pytest.raises(vesica.UsageError, match="did you mean `soundex`"):
+        both(call(NORTH, HERE, "sondex(first)"), call(SOUTH, THERE, RULES))
+
+
+def test_the_quality_of_rules(tmp_path: Path) -> None:
+    found = vesica.match_quality(
+        NORTH, SOUTH, truth="id", their_truth="person", field=HERE, their_field=THERE, match=RULES
+    )
+    assert (found["rows"], found["linked"]) == ([4, 4], 3)
+    so_far = [rule["so_far"] for rule in found["rules"]]
+    assert [(of["matched"], of["right"]) for of in so_far] == [(1, 1), (2, 2), (3, 3)]
+    assert so_far[1]["recall"]["low"] < so_far[1]["recall"]["share"] == 2 / 3
+    # Of one table, and of a file with another delimiter.
+    one = pl.concat([NORTH, NORTH.head(2)])
+    one.write_csv(tmp_path / "one.tsv", separator="\t")
+    for table in (one, tmp_path / "one.tsv"):
+        found = vesica.match_quality(table, truth="id", field=HERE, match=RULES[0])
+        assert (found["linked"], found["rules"][0]["alone"]["right"]) == (2, 2)
+    with pytest.raises(vesica.UsageError, match="is for a second table"):
+        vesica.match_quality(NORTH, truth="id", their_truth="x", field=HERE, match=RULES)
+    with pytest.raises(vesica.InputError, match="`no_such`"):
+        vesica.match_quality(NORTH, truth="no_such", field=HERE, match=RULES)
+
+
 def test_keys_of_several_columns_have_a_profile_each(both: Both) -> None:
     mine, _ = both(
         lambda end: vesica.intersect(
@@ -282,7 +345,7 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "threshold": (vesica.threshold, "b.csv", {"at_least": 3}),
         "shares": (vesica.shares, "b.csv", {"output": "b.shares"}),
     }
-    alone = ("check", "plan", "preview", "publish", "Partner", "local_pair", "simulate")
+    alone = ("check", "match_quality", "plan", "preview", "publish", "Partner", "local_pair", "simulate")
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:
         for name in (*others, *alone):

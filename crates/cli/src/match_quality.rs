@@ -4,15 +4,11 @@ use std::path::PathBuf;
 
 use vesica::{
     Source,
-    files::{Delimiter, Dialect},
-    report::{Interval, LabelledTable, MatchQuality, Quality, grouped},
+    report::{Interval, MatchQuality, Quality, grouped},
     spec,
 };
 
-use crate::{
-    exit::Failure,
-    flags::{Flags, required},
-};
+use crate::{exit::Failure, flags::Flags};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -28,36 +24,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let options = args.options.value()?;
-    let people = &options.people;
-    let truth = required(people.truth.clone(), &["truth"], "which column names the person")?;
-    let own = &*options.tables;
-    if options.rules.r#match.is_empty() {
-        return Err(Failure::usage("say with --match by which rules rows match"));
-    }
-    let labelled = |file: &PathBuf, table: &spec::Table, truth: String| -> Result<_, Failure> {
-        let mut dialect = Dialect::from(own.delimiter.unwrap_or_else(|| Delimiter::of_name(file)));
-        dialect.format = own.format;
-        dialect.most_bytes = options.resources.memory;
-        let rules = table.rules(&options.rules.r#match)?;
-        Ok(LabelledTable { source: Source::from_path(file), dialect, rules, truth })
-    };
-    let first = labelled(&args.table, own, truth.clone())?;
-    let second = match &args.second {
-        None if people.their_truth.is_some() || !people.their_field.is_empty() => {
-            return Err(Failure::usage("--their-truth and --their-field are for a second table"));
-        }
-        None => None,
-        Some(file) => {
-            let mut table = own.clone();
-            let is_other = |name: &str| people.their_field.iter().any(|field| field.name == name);
-            table.field.retain(|field| !is_other(&field.name));
-            table.field.extend(people.their_field.iter().cloned());
-            let truth = people.their_truth.clone().unwrap_or(truth);
-            Some(labelled(file, &table, truth)?)
-        }
-    };
-    let null_values = options.rules.null_values.clone().unwrap_or_default();
-    let found = vesica::match_quality(first, second, &null_values)?;
+    let second = args.second.as_deref().map(Source::from_path);
+    let found = vesica::match_quality(&options, Source::from_path(&args.table), second)?;
     if options.shown.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;

@@ -222,7 +222,7 @@ pub mod report {
 
     pub use crate::{
         check::{Check, CheckedRule},
-        quality::{GreedyStep, Interval, LabelledTable, MatchQuality, Quality, RuleQuality},
+        quality::{GreedyStep, Interval, MatchQuality, Quality, RuleQuality},
     };
     pub use vesica_agree::terms::Terms;
     pub use vesica_keyset::{

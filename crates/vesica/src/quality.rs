@@ -10,6 +10,7 @@ use vesica_core::error::Result;
 use vesica_keyset::linked::{FIELDS_HASH, LinkedRow, RuleKeys};
 use vesica_linkage::{MatchField, Rules};
 use vesica_normalize::{digest::Digest, null_values::NullValues};
+use vesica_spec::{self as spec, Fault, Judged, Table};
 use vesica_table::{
     input::Columns,
     source::{Dialect, Source},
@@ -17,15 +18,13 @@ use vesica_table::{
 
 /// A table in which a column names the person of each row.
 #[derive(Debug, Clone)]
-pub struct LabelledTable {
-    /// The table.
-    pub source: Source,
-    /// Its form.
-    pub dialect: Dialect,
+struct LabelledTable {
+    source: Source,
+    dialect: Dialect,
     /// The rules on its columns.
-    pub rules: Rules,
+    rules: Rules,
     /// The column that names the person, equal in both tables. A row without a value is a person of its own.
-    pub truth: String,
+    truth: String,
 }
 
 /// The quality of rules: of each by itself, and of each with those before it.
@@ -108,8 +107,62 @@ impl Interval {
 /// is then compared with the others. A person with a single row goes to either part by turns.
 ///
 /// # Errors
-/// Any fault of the tables.
+/// [`Fault`] of the specification, and any fault of the tables.
 pub fn match_quality(
+    judged: &Judged,
+    first: Source,
+    second: Option<Source>,
+) -> spec::Result<MatchQuality> {
+    let Judged { people, rules, .. } = judged;
+    let purpose = "which column names the person";
+    let truth = people.truth.clone().ok_or(Fault::Missing { options: &["truth"], purpose })?;
+    if rules.r#match.is_empty() {
+        let purpose = "by which rules rows match";
+        return Err(Fault::Missing { options: &["match"], purpose }.into());
+    }
+    let own = &*judged.tables;
+    let second = match second {
+        Some(source) => {
+            let mut table = own.clone();
+            let is_other = |name: &str| people.their_field.iter().any(|field| field.name == name);
+            table.field.retain(|field| !is_other(&field.name));
+            table.field.extend(people.their_field.iter().cloned());
+            let truth = people.their_truth.clone().unwrap_or_else(|| truth.clone());
+            Some(LabelledTable::of(judged, table, source, truth)?)
+        }
+        None => {
+            let options = [
+                ("their-truth", people.their_truth.is_some()),
+                ("their-field", !people.their_field.is_empty()),
+            ];
+            match options.iter().find(|(_, is_given)| *is_given) {
+                Some((option, _)) => {
+                    return Err(Fault::Unfit { option, why: "is for a second table" }.into());
+                }
+                None => None,
+            }
+        }
+    };
+    let first = LabelledTable::of(judged, own.clone(), first, truth)?;
+    let null_values = rules.null_values.clone().unwrap_or_default();
+    Ok(evaluate(first, second, &null_values)?)
+}
+
+impl LabelledTable {
+    /// Describes a table with these fields.
+    fn of(judged: &Judged, table: Table, source: Source, truth: String) -> spec::Result<Self> {
+        let rules = table.rules(&judged.rules.r#match)?;
+        let input = match &source {
+            Source::File(path) => Some(path.clone()),
+            _ => None,
+        };
+        let most_bytes = judged.resources.memory;
+        let dialect = Dialect { most_bytes, ..Table { input, ..table }.dialect() };
+        Ok(Self { source, dialect, rules, truth })
+    }
+}
+
+fn evaluate(
     first: LabelledTable,
     second: Option<LabelledTable>,
     null_values: &NullValues,
@@ -317,7 +370,7 @@ mod tests {
 
     #[test]
     fn rules_are_judged_alone_and_together() {
-        let found = match_quality(table(A, &RULES), Some(table(B, &RULES)), &NullValues::default())
+        let found = evaluate(table(A, &RULES), Some(table(B, &RULES)), &NullValues::default())
             .unwrap();
         assert_eq!((found.rows, found.linked), ([6, 5], 3));
         let counts = |quality: &Quality| (quality.matched, quality.right);
@@ -333,7 +386,7 @@ mod tests {
     #[test]
     fn a_table_with_known_duplicates_is_divided() {
         let text = A.to_owned() + B.trim_start_matches("p,f,l,d\n");
-        let found = match_quality(table(&text, &RULES), None, &NullValues::default()).unwrap();
+        let found = evaluate(table(&text, &RULES), None, &NullValues::default()).unwrap();
         // The first rows of 1, 2 and 4, and half of the six single ones.
         assert_eq!((found.rows, found.linked), ([6, 5], 3));
         assert_eq!(found.rules[0].alone.right, 2);

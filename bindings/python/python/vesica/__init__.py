@@ -15,6 +15,7 @@ Both sides call the same function, or run the command `vesica run`.
     query        numbers by group over both tables, by a query in a subset of SQL
     shares       secret shares of the matching keys, which reveal nothing to either side
     check, plan  checks of a table before a run; the predicted cost of a run
+    match_quality  the quality of rules by which rows match, on labelled tables
     publish      a list in which others can look up keys privately
     lookup       the rows whose keys are in a published list
     aio          all of these as coroutines
@@ -39,6 +40,7 @@ from vesica._agreements import verify as verify
 from vesica._api import check as check
 from vesica._api import count as count
 from vesica._api import intersect as intersect
+from vesica._api import match_quality as match_quality
 from vesica._api import plan as plan
 from vesica._api import products as products
 from vesica._api import query as query
@@ -100,6 +102,7 @@ __all__ = [
     "intersect",
     "local_pair",
     "lookup",
+    "match_quality",
     "plan",
     "preview",
     "products",

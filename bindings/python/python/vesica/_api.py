@@ -454,6 +454,67 @@ def check(
     return found
 
 
+def match_quality(
+    table: Path | ArrowStream,
+    other: Path | ArrowStream | None = None,
+    *,
+    truth: str,
+    field: str | Sequence[str] | Mapping[str, str | Mapping[str, str]],
+    match: str | Sequence[str],
+    their_truth: str | None = None,
+    their_field: str | Sequence[str] | Mapping[str, str | Mapping[str, str]] | None = None,
+    null_values: str | Sequence[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+) -> dict[str, Any]:
+    """Judge rules on tables in which it is known which rows are of one person, locally.
+
+    Recall and precision of each rule are under ``rules``: ``alone``, and ``so_far`` with the rules
+    before it; ``greedy`` has the rules in the order in which each adds most. Each share has the
+    ends of its interval, ``low`` and ``high``. docs/guides/linkage.md explains the numbers.
+
+    Args:
+        table: The table whose rows are to be found, as for `intersect`.
+        other: The other table. Without it, the first row of each person in ``table`` is compared
+            with the others.
+        truth: The column that names the person of each row.
+        field: The fields of the rules, as in ``vesica.RowOptions``.
+        match: The rules, the strictest first, or the name of a list of rules.
+        their_truth: The column of ``other`` that names the person, if it differs.
+        their_field: The fields whose columns in ``other`` differ.
+        null_values: Values that count as empty.
+        format: The format of both tables, if their names do not show it.
+        delimiter: The field separator of both tables.
+
+    Returns:
+        The numbers.
+
+    >>> import polars as pl, vesica
+    >>> table = pl.DataFrame({"id": [1, 1, 2], "given": ["Ann", "Anne", "Bob"]})
+    >>> found = vesica.match_quality(table, truth="id", field="first=given:name",
+    ...                              match=["first", "left(first, 3)"])
+    >>> found["rules"][1]["so_far"]["recall"]["share"]
+    1.0
+
+    """
+    given: dict[str, Any] = {
+        "truth": truth,
+        "field": field,
+        "match": match,
+        "their_truth": their_truth,
+        "their_field": their_field,
+        "null_values": null_values,
+        "format": format,
+        "delimiter": delimiter,
+    }
+    first = open_table(table, "arrow").stream
+    second = None if other is None else open_table(other, "arrow").stream
+    found: dict[str, Any] = json.loads(
+        _native.match_quality(first, second, arguments.options(given))
+    )
+    return found
+
+
 def plan(
     mine: int,
     theirs: int,

@@ -108,7 +108,7 @@ class RowOptions(Options, total=False):
         min_rule: Return only rows that match by this many of the first rules.
     """
 
-    field: Sequence[str] | Mapping[str, str | Mapping[str, str]]
+    field: str | Sequence[str] | Mapping[str, str | Mapping[str, str]]
     match: str | Sequence[str]
     pad_keys: bool
     min_rule: int

@@ -4,6 +4,7 @@ use vesica_core::{
     parties::{Role, Security},
     words::{counted, grouped},
 };
+use vesica_keyset::linked::AmbiguousKeys;
 use vesica_normalize::{normalize::TravellingName, null_values::NullValues};
 use vesica_select::{Keys, Side};
 use vesica_table::sent_columns::SentColumns;
@@ -79,7 +80,15 @@ impl Terms {
         vec![
             format!("rows match by any of these rules: {}", rules.numbered()),
             format!("the rules compare these fields: {fields}"),
-            "a key that rows with different fields have in one table takes part by the first rule only".to_owned(),
+            match rules.ambiguous() {
+                AmbiguousKeys::ByFirstRule => {
+                    "a key that rows with different fields have in one table takes part by the first rule only"
+                }
+                AmbiguousKeys::ByNoRule => {
+                    "a key that rows with different fields have in one table takes no part"
+                }
+            }
+            .to_owned(),
         ]
     }
 

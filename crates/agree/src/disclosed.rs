@@ -168,6 +168,7 @@ impl Terms {
         let kind = self.query().kind;
         said.extend((!kind.is_told).then_some(Assumption::Shares));
         if kind.takes_columns {
+            said.extend(self.rules().map(|_| Assumption::OneToOne { receiver }));
             said.push(Assumption::SentValues { sender: receiver.other() });
         }
         if least > 0 {

@@ -1,5 +1,7 @@
 //! One side's offer, and its form on the wire.
 
+mod by_rules;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -135,7 +137,7 @@ impl Offer {
             return Err(Error::usage(Misuse::Identifiers, message));
         }
         if let Some(rules) = &self.rules {
-            rules.check(&self.keys, self.query.kind, self.align, self.diagnose)?;
+            self.check_rules(rules)?;
         }
         if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
             let message = "only a query for rows takes several identifiers: in counts, sums, shares and joins, a row that \
@@ -291,10 +293,9 @@ impl Offer {
             scale: self.scale,
             sender_brings: sender.1,
             receiver_brings: receiver.1,
-            payload_len: self
-                .sends
-                .as_ref()
-                .map_or(DEFAULT_BYTES as usize, SentColumns::payload_len),
+            payload_len: self.sends.as_ref().map_or(DEFAULT_BYTES as usize, |sent| {
+                RuleTerms::payload_len(self.rules.as_ref(), sent)
+            }),
             selection,
             receiver: receiver_role,
             learner,
@@ -516,8 +517,10 @@ impl WireOffer {
         let both_learn = self.a_learns && self.b_learns;
         let has_one_key = self.identifiers.is_empty() && self.rules.is_none();
         let one_order = both_learn && self.query.kind.takes_order && has_one_key;
-        let takes_rules =
-            self.identifiers.is_empty() && self.query.kind.takes_identifiers && !self.diagnose;
+        let is_unfit = |rules: &RuleTerms| {
+            let fits = rules.fit(self.query.kind, self.sends.as_ref());
+            !(self.identifiers.is_empty() && fits && !self.diagnose)
+        };
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
@@ -537,7 +540,7 @@ impl WireOffer {
                 self.rules.as_ref().is_some_and(|rules| !rules.is_sound(self.keys.len())),
                 "the rules are out of bounds, or not about the key columns",
             ),
-            (self.rules.is_some() && !takes_rules, "rules for an offer that takes none"),
+            (self.rules.as_ref().is_some_and(is_unfit), "rules for an offer that takes none"),
             (self.scale > MAX_SCALE, "the scale is out of bounds"),
             (
                 // This form can be compared and is safe to show.

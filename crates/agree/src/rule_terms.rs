@@ -5,8 +5,10 @@ use vesica_core::{
     difference::Difference,
     error::{Error, Misuse, Result},
 };
+use vesica_keyset::linked::{AmbiguousKeys, TOKEN};
 use vesica_linkage::{MAX_BYTES, MAX_FIELDS, MAX_RULES, MatchField, MatchRule, RuleError, Rules};
 use vesica_normalize::normalize::Normalize;
+use vesica_table::sent_columns::SentColumns;
 use vesica_task::query::QueryKind;
 
 /// The maximum length of a name of a field or a function on the wire, in bytes: a name, a version and a digest.
@@ -26,23 +28,25 @@ pub struct RuleTerms {
     ambiguous: AmbiguousKeys,
 }
 
-/// The treatment of keys that rows with different fields have in one table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AmbiguousKeys {
-    /// They take part by the first rule only.
-    ByFirstRule,
-}
-
 impl RuleTerms {
     /// Returns the part of these rules that both sides must have in common.
-    pub fn of(rules: &Rules) -> Self {
+    pub fn of(rules: &Rules, ambiguous: AmbiguousKeys) -> Self {
         Self {
             fields: rules.fields().iter().map(|field| field.name().to_owned()).collect(),
             rules: rules.rules().iter().map(ToString::to_string).collect(),
             functions: rules.functions(),
-            ambiguous: AmbiguousKeys::ByFirstRule,
+            ambiguous,
         }
+    }
+
+    /// Returns the treatment of ambiguous keys.
+    pub fn ambiguous(&self) -> AmbiguousKeys {
+        self.ambiguous
+    }
+
+    /// Returns these rules for a query, which may treat ambiguous keys in another way.
+    pub fn in_query(self, kind: &QueryKind) -> Self {
+        Self { ambiguous: kind.takes_rules.unwrap_or(self.ambiguous), ..self }
     }
 
     /// Returns the names of the fields, in the order of their first use.
@@ -68,7 +72,7 @@ impl RuleTerms {
         let rules = self.rules.iter().map(|rule| rule.parse::<MatchRule>());
         let rules = rules.collect::<std::result::Result<_, _>>().map_err(refused)?;
         let rules = Rules::new(rules, fields).map_err(refused)?;
-        if Self::of(&rules) != *self {
+        if Self::of(&rules, self.ambiguous) != *self {
             let message = format!(
                 "this release does not have the same functions of rules ({}); install the same release on both sides",
                 self.functions.join(", ")
@@ -78,42 +82,9 @@ impl RuleTerms {
         Ok(rules)
     }
 
-    /// Refuses rules for an offer with such a query. `align` and `diagnose` are its members.
-    ///
-    /// # Errors
-    /// As [`RuleTerms::on`].
-    pub(crate) fn check(
-        &self,
-        keys: &[Normalize],
-        kind: &QueryKind,
-        align: bool,
-        diagnose: bool,
-    ) -> Result<()> {
-        let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
-        if kind.takes_columns {
-            return refused(&format!(
-                "a join hands over columns, and by rules ({}) a row may match several rows of the other side, or \
-                 another person's: run for rows first, and join by a key that both sides then have",
-                self.numbered()
-            ));
-        }
-        if !kind.takes_identifiers {
-            return refused(
-                "only a query for rows takes rules (--match): in counts, sums and shares, a row that matches by two rules \
-                 would count twice; name one --key",
-            );
-        }
-        if align {
-            return refused(
-                "a common order requires that a row has a single match, and by rules it may have several: leave out --align",
-            );
-        }
-        if diagnose {
-            return refused(
-                "--diagnose compares one key at a time: name one --key in place of rules",
-            );
-        }
-        self.on(&self.fields, keys).map(drop)
+    /// Returns whether an offer with this query and these columns takes rules that treat ambiguous keys as these do.
+    pub(crate) fn fit(&self, kind: &QueryKind, sent: Option<&SentColumns>) -> bool {
+        kind.takes_rules == Some(self.ambiguous) && sent.is_none_or(|sent| sent.rows == 1)
     }
 
     /// Whether they are within all bounds, safe to show, and about this number of key columns. Rules of another release
@@ -132,6 +103,11 @@ impl RuleTerms {
             && are(&self.fields, MAX_FIELDS, LONGEST_NAME)
             && are(&self.rules, MAX_RULES, MAX_BYTES)
             && are(&self.functions, MAX_RULES, LONGEST_NAME)
+    }
+
+    /// Returns the bytes of a payload with these columns, with a row's token if there are rules.
+    pub(crate) fn payload_len(rules: Option<&Self>, sent: &SentColumns) -> usize {
+        sent.payload_len() + rules.map_or(0, |_| TOKEN)
     }
 
     /// Returns the difference between the rules of two offers. Either may have none.
@@ -179,11 +155,11 @@ mod tests {
     #[test]
     fn rules_are_found_again_on_other_columns() {
         let rules = rules(&["person"]);
-        let terms = RuleTerms::of(&rules);
+        let terms = RuleTerms::of(&rules, AmbiguousKeys::ByNoRule);
         let columns = ["Vorname", "Nachname", "Geburtstag"].map(str::to_owned);
         let keys: Vec<_> = rules.fields().iter().map(|field| field.normalize().clone()).collect();
         let again = terms.on(&columns, &keys).unwrap();
-        assert_eq!(RuleTerms::of(&again), terms);
+        assert_eq!(RuleTerms::of(&again, AmbiguousKeys::ByNoRule), terms);
         assert_eq!(again.fields()[2].column(), "Geburtstag");
         assert!(terms.is_sound(3) && !terms.is_sound(2));
         let other = RuleTerms { functions: vec!["soundex@2".to_owned()], ..terms };
@@ -193,7 +169,7 @@ mod tests {
 
     #[test]
     fn all_bounds_are_checked() {
-        let good = RuleTerms::of(&rules(&["first, last"]));
+        let good = RuleTerms::of(&rules(&["first, last"]), AmbiguousKeys::default());
         type Change = fn(&mut RuleTerms);
         let changes: [Change; 7] = [
             |terms| terms.rules.clear(),
@@ -215,7 +191,7 @@ mod tests {
     /// Terms differ if a rule, the order of rules, a version or the treatment of ambiguous keys differs.
     #[test]
     fn differences_show_both_texts() {
-        let of = |texts: &[&str]| RuleTerms::of(&rules(texts));
+        let of = |texts: &[&str]| RuleTerms::of(&rules(texts), AmbiguousKeys::default());
         let mine = of(&["first, last", "soundex(last), dob"]);
         assert_eq!(RuleTerms::difference(Some(&mine), Some(&mine.clone())), None);
         for other in [
@@ -232,5 +208,7 @@ mod tests {
         let newer = RuleTerms { functions: vec!["soundex@2".to_owned()], ..mine.clone() };
         let found = RuleTerms::difference(Some(&mine), Some(&newer)).unwrap();
         assert!(found.here.starts_with("soundex@1") && found.there.starts_with("soundex@2"));
+        let other = RuleTerms { ambiguous: AmbiguousKeys::ByNoRule, ..mine.clone() };
+        assert!(RuleTerms::difference(Some(&mine), Some(&other)).is_some());
     }
 }

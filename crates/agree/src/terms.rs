@@ -283,7 +283,9 @@ impl Terms {
             scale: self.scale,
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
-            payload_len: self.sent_columns().map_or(0, SentColumns::payload_len),
+            payload_len: self
+                .sent_columns()
+                .map_or(0, |sent| RuleTerms::payload_len(self.rules(), sent)),
             selection: self.selection().cloned(),
             receiver,
             learner: self.learner(receiver),

@@ -1,11 +1,15 @@
 //! Ambiguous keys: those that rows with different fields have.
 //!
 //! Two people of one table share such a key, so a person who has it in the other table would match both. These keys
-//! take no part, except keys of the first rule: tables hold people twice, and their records agree by the strictest
-//! rule.
+//! take no part. If only rows are found, keys of the first rule do: tables hold people twice, and their records agree
+//! by the strictest rule.
 
 use crate::{
-    key_number::KeyNumber, key_rows::KeyRows, linked::FIELDS_HASH, rule_findings::RuleFindings,
+    brought::Linked,
+    key_number::KeyNumber,
+    key_rows::KeyRows,
+    linked::{AmbiguousKeys, FIELDS_HASH},
+    rule_findings::RuleFindings,
 };
 
 /// The keys of a set that stay, and the numbers of its rules.
@@ -17,30 +21,40 @@ pub(crate) struct Ambiguity {
 }
 
 impl Ambiguity {
-    /// Leaves ambiguous keys out of a set, and returns the numbers by rule. `keys` has a value for each key of the set;
-    /// the rest is as for [`Ambiguity::of`].
+    /// Leaves ambiguous keys out of a set, and returns the numbers by rule. `keys` has a value for each key of the set,
+    /// and `of_rows` the contribution of the row for each place that has a key, in order; what belongs to other keys is
+    /// removed from it. `rule` returns the rule of a place among the keys of all rows, and there are `rules` of them.
     pub(crate) fn leave_out<K>(
         set: &mut KeyRows,
         keys: &mut Vec<K>,
-        hashes: &[u8],
+        of_rows: &mut Vec<u8>,
+        linked: &Linked,
         rules: usize,
         rule: impl Fn(usize) -> usize,
     ) -> Vec<RuleFindings> {
-        let Self { takes_part, rules } = Self::of(set, hashes, rules, rule);
+        let Self { takes_part, rules } = Self::of(set, of_rows, linked, rules, rule);
+        let keyed = set.numbers().iter().flatten().map(|key| takes_part[key.index()]);
+        linked.keep(of_rows, keyed);
         set.retain(&takes_part);
         let mut stays = takes_part.iter();
         keys.retain(|_| stays.next().is_some_and(|stays| *stays));
         rules
     }
 
-    /// Finds the ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order;
-    /// `rule` returns the rule of a place among the keys of all rows, and there are `rules` of them.
-    fn of(set: &KeyRows, hashes: &[u8], rules: usize, rule: impl Fn(usize) -> usize) -> Self {
+    /// Finds the ambiguous keys. The arguments are as for [`Ambiguity::leave_out`].
+    fn of(
+        set: &KeyRows,
+        of_rows: &[u8],
+        linked: &Linked,
+        rules: usize,
+        rule: impl Fn(usize) -> usize,
+    ) -> Self {
         let keyed = set.numbers().iter().enumerate();
         let keyed = keyed.filter_map(|(place, key)| Some(KeyedPlace { place, key: (*key)? }));
-        let hashes =
-            hashes.as_chunks::<FIELDS_HASH>().0.iter().map(|hash| u64::from_le_bytes(*hash));
-        let keyed = keyed.zip(hashes);
+        let hash = |of_row: &[u8]| {
+            of_row.first_chunk::<FIELDS_HASH>().map_or(0, |hash| u64::from_le_bytes(*hash))
+        };
+        let keyed = keyed.zip(of_rows.chunks_exact(linked.len()).map(hash));
         let keys = set.counts().used as usize;
         let mut first: Vec<Option<u64>> = vec![None; keys];
         let mut is_ambiguous = vec![false; keys];
@@ -56,7 +70,8 @@ impl Ambiguity {
             found[rule].keyed += 1;
             if is_ambiguous[key.index()] {
                 found[rule].ambiguous += 1;
-                takes_part[key.index()] = rule == 0;
+                takes_part[key.index()] =
+                    rule == 0 && linked.ambiguous == AmbiguousKeys::ByFirstRule;
                 rows_of_ambiguous.push((key, hash, rule));
             }
         }
@@ -90,11 +105,17 @@ mod tests {
     use vesica_psi::DigestLength;
     use vesica_table::{
         row_number::RowNumber,
+        sent_columns::SentColumns,
         source::{Delimiter, Source},
     };
 
     use super::*;
-    use crate::{reading::Reading, seed::Seed, table_keys::TableKeys};
+    use crate::{
+        linked::{TOKEN, TokenSecret},
+        reading::Reading,
+        seed::Seed,
+        table_keys::TableKeys,
+    };
 
     const FIELDS: [&str; 3] = ["first=f:name", "last=l:name", "dob=d:date"];
 
@@ -111,13 +132,13 @@ mod tests {
 
     /// The keys that take part, and the numbers by rule.
     #[derive(Debug, PartialEq, Eq)]
-    struct Linked {
+    struct Plain {
         keys: BTreeSet<KeyOfRule>,
         rules: Vec<RuleFindings>,
     }
 
     /// Finds the same in the clear.
-    fn plain(rules: &Rules, table: &[[String; 3]]) -> Linked {
+    fn plain(rules: &Rules, table: &[[String; 3]], ambiguous: AmbiguousKeys) -> Plain {
         let mut rows: BTreeMap<(usize, Vec<u8>), Vec<usize>> = BTreeMap::new();
         let derived: Vec<_> = table
             .iter()
@@ -139,7 +160,7 @@ mod tests {
                 }
             }
         }
-        let mut found = Linked {
+        let mut found = Plain {
             keys: BTreeSet::new(),
             rules: vec![RuleFindings::default(); rules.rules().len()],
         };
@@ -149,31 +170,41 @@ mod tests {
             of_rule.keyed += rows.len() as u64;
             of_rule.pairs += people * (people - 1) / 2;
             of_rule.ambiguous += if people > 1 { rows.len() as u64 } else { 0 };
-            if people == 1 || rule == 0 {
+            if people == 1 || rule == 0 && ambiguous == AmbiguousKeys::ByFirstRule {
                 found.keys.insert((rule, rows.iter().map(|row| *row as u64).collect()));
             }
         }
         found
     }
 
-    fn read(rules: &Rules, table: &[[String; 3]], memory: u64, pad: bool) -> (TableKeys, Linked) {
+    fn read(
+        rules: &Rules,
+        table: &[[String; 3]],
+        memory: u64,
+        reading: Reading,
+    ) -> (TableKeys, Vec<RuleFindings>) {
         let line = |[first, last, dob]: &[String; 3]| format!("{first},{last},{dob}\n");
         let text = "f,l,d\n".to_owned() + &table.iter().map(line).collect::<String>();
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();
         let (spill, memory) = (Some(std::env::temp_dir()), Some(memory));
         let rules = Some(Arc::new(rules.clone()));
-        let reading = Reading { rules, memory, spill, pad, ..Reading::default() };
+        let reading = Reading { rules, memory, spill, ..reading };
         let (_, keys, findings) = TableKeys::read(scan, &reading, |_, _| {}).unwrap();
-        (keys, Linked { keys: BTreeSet::new(), rules: findings.rules })
+        (keys, findings.rules)
     }
 
     /// Returns the keys that are in the partitions.
     fn in_partitions(keys: TableKeys, count: usize) -> BTreeSet<KeyOfRule> {
+        payloads(keys, count).into_keys().collect()
+    }
+
+    /// Returns the keys that are in the partitions, with their payloads.
+    fn payloads(keys: TableKeys, count: usize) -> BTreeMap<KeyOfRule, Vec<u8>> {
         let seed = Seed::of_run([7; 32]);
         let parts =
             keys.partition(&seed, count, DigestLength::Short, &std::env::temp_dir()).unwrap();
-        let mut found = BTreeSet::new();
+        let mut found = BTreeMap::new();
         for part in 0..count {
             let part = parts.load(part, &mut StdRng::seed_from_u64(1)).unwrap();
             let mut rows: BTreeMap<usize, KeyOfRule> = BTreeMap::new();
@@ -184,7 +215,11 @@ mod tests {
                 of_key.1.push(part.rows.row(row).get());
             }
             assert_eq!(rows.len() as u64, part.set.counts().used);
-            found.extend(rows.into_values());
+            let payload = |key: usize| match part.set.payload_len() {
+                0 => Vec::new(),
+                _ => part.set.payloads().of(key).to_vec(),
+            };
+            found.extend(rows.into_iter().map(|(key, of_key)| (of_key, payload(key))));
         }
         found
     }
@@ -211,9 +246,9 @@ mod tests {
         for (round, rows) in [0, 1, 2, 3, 7, 31, 100].into_iter().cycle().take(70).enumerate() {
             let rules = rules(&RULES[..1 + round % 4]);
             let table = table(rows, 1 + round % 13, &mut rng);
-            let expected = plain(&rules, &table);
-            let (keys, found) = read(&rules, &table, 1 << 30, false);
-            assert_eq!(found.rules, expected.rules);
+            let expected = plain(&rules, &table, AmbiguousKeys::ByFirstRule);
+            let (keys, found) = read(&rules, &table, 1 << 30, Reading::default());
+            assert_eq!(found, expected.rules);
             assert_eq!(keys.counts().used, expected.keys.len() as u64);
             let TableKeys::Held(set) = &keys else { panic!("few keys stay in memory") };
             let by_rule = set.rows().keys_of_identifiers(KeyNumber::at_all(
@@ -232,14 +267,60 @@ mod tests {
         for count in [1, 4] {
             let rules = rules(&RULES[..count]);
             let table = table(40_000, 60, &mut rng);
-            let expected = plain(&rules, &table);
+            let expected = plain(&rules, &table, AmbiguousKeys::ByFirstRule);
             for memory in [1 << 30, 1 << 20] {
-                let (keys, found) = read(&rules, &table, memory, false);
+                let (keys, found) = read(&rules, &table, memory, Reading::default());
                 assert_eq!(matches!(keys, TableKeys::Spilled(_)), memory == 1 << 20);
-                assert_eq!(found.rules, expected.rules);
+                assert_eq!(found, expected.rules);
                 assert_eq!(keys.len(), expected.keys.len() as u64);
                 assert!(in_partitions(keys, 5) == expected.keys);
             }
+        }
+    }
+
+    /// In a join, each key has the token and the values of the only person who has it, in memory and from the disk.
+    #[test]
+    fn columns_are_those_of_one_person() {
+        let mut rng = StdRng::seed_from_u64(4);
+        let rules = rules(&RULES);
+        let sent = SentColumns { columns: vec!["f".to_owned()], bytes: 12, rows: 1 };
+        for (rows, values) in [(0, 1), (9, 1), (300, 7), (20_000, 60)] {
+            let table = table(rows, values, &mut rng);
+            let expected = plain(&rules, &table, AmbiguousKeys::ByNoRule);
+            let mut tokens = Vec::new();
+            for (memory, pad) in [(1 << 30, false), (1 << 30, true), (1 << 20, true)] {
+                let reading = Reading {
+                    sends: Some(sent.clone()),
+                    ambiguous: AmbiguousKeys::ByNoRule,
+                    tokens: Some(TokenSecret::new([5; 32])),
+                    pad,
+                    ..Reading::default()
+                };
+                let (keys, found) = read(&rules, &table, memory, reading);
+                assert_eq!(found, expected.rules);
+                assert_eq!(keys.counts().used, expected.keys.len() as u64);
+                if let TableKeys::Held(set) = &keys {
+                    // Random keys have payloads, too.
+                    (0..set.digests().len()).for_each(|key| _ = set.rows().payloads().of(key));
+                }
+                let payloads = payloads(keys, 3);
+                assert!(payloads.keys().eq(&expected.keys));
+                let mut rows_of_tokens = BTreeMap::new();
+                for ((_, rows), payload) in &payloads {
+                    let first = rows[0] as usize;
+                    let (token, values) = payload.split_at(TOKEN);
+                    assert_eq!(sent.row(values, 0), Some(vec![Some(&table[first][0][..])]));
+                    rows_of_tokens
+                        .entry(token.to_vec())
+                        .or_insert_with(BTreeSet::new)
+                        .insert(first);
+                }
+                let of_one_row: BTreeSet<_> = rows_of_tokens.values().flatten().collect();
+                assert!(rows_of_tokens.values().all(|rows| rows.len() == 1));
+                assert_eq!(of_one_row.len(), rows_of_tokens.len());
+                tokens.push(rows_of_tokens);
+            }
+            assert!(tokens.iter().all(|all| *all == tokens[0]), "the secret decides");
         }
     }
 
@@ -250,10 +331,11 @@ mod tests {
         let rules = rules(&RULES);
         for (rows, memory) in [(30, 1 << 30), (20_000, 1 << 20)] {
             let table = table(rows, 5, &mut rng);
-            let (keys, _) = read(&rules, &table, memory, true);
+            let (keys, _) =
+                read(&rules, &table, memory, Reading { pad: true, ..Reading::default() });
             assert_eq!(keys.len(), 4 * rows as u64);
             assert!(keys.counts().used < keys.len());
-            let expected = plain(&rules, &table).keys;
+            let expected = plain(&rules, &table, AmbiguousKeys::ByFirstRule).keys;
             if let TableKeys::Held(set) = &keys {
                 let digests: BTreeSet<_> = set.digests().iter().map(|d| *d.as_bytes()).collect();
                 assert_eq!(digests.len() as u64, keys.len());

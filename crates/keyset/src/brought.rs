@@ -7,7 +7,7 @@ use vesica_table::{row::Row, sent_columns::SentColumns};
 
 use crate::{
     key::Duplicates,
-    linked::FIELDS_HASH,
+    linked::{AmbiguousKeys, FIELDS_HASH, TOKEN},
     query_columns::{QueryColumns, Slot},
     reading::Reading,
 };
@@ -21,8 +21,8 @@ pub(crate) enum Brought {
     Number,
     /// The numbers of a query, as eight bytes each.
     Query(Arc<QueryColumns>),
-    /// A hash of the row's fields, which differs between rows with different fields. No key keeps it.
-    FieldsHash,
+    /// A hash of the row's fields and, if columns are sent, its token and their values.
+    Linked(Linked),
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
 }
@@ -30,7 +30,8 @@ pub(crate) enum Brought {
 impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
         if reading.rules.is_some() {
-            return Self::FieldsHash;
+            let (sent, ambiguous) = (reading.sends.clone(), reading.ambiguous);
+            return Self::Linked(Linked { sent, ambiguous });
         }
         match (&reading.values, &reading.query, &reading.sends) {
             (Some(_), ..) => Self::Number,
@@ -54,10 +55,43 @@ impl Brought {
         match self {
             Self::Nothing => 0,
             Self::Number => size_of::<i64>(),
-            Self::FieldsHash => FIELDS_HASH,
+            Self::Linked(linked) => linked.len(),
             Self::Query(columns) => columns.slots().len() * size_of::<i64>(),
             Self::Columns(sent, _) => sent.bytes as usize,
         }
+    }
+}
+
+/// The contribution of a row whose keys rules make. It begins with a hash of the row's fields, which differs between
+/// rows with different fields and which no key keeps.
+#[derive(Debug, Clone)]
+pub(crate) struct Linked {
+    /// The columns to send.
+    pub(crate) sent: Option<SentColumns>,
+    /// The treatment of ambiguous keys.
+    pub(crate) ambiguous: AmbiguousKeys,
+}
+
+impl Linked {
+    /// Returns the bytes that a row contributes.
+    pub(crate) fn len(&self) -> usize {
+        FIELDS_HASH + self.payload_len()
+    }
+
+    /// Returns the bytes of a key's payload: of a row's token, and the values that are sent.
+    pub(crate) fn payload_len(&self) -> usize {
+        self.sent.as_ref().map_or(0, |sent| TOKEN + sent.payload_len())
+    }
+
+    /// Keeps the contributions of the keys that stay.
+    pub(crate) fn keep(&self, of_rows: &mut Vec<u8>, stays: impl Iterator<Item = bool>) {
+        let len = self.len();
+        let mut kept = 0;
+        for (at, _) in stays.enumerate().filter(|(_, stays)| *stays) {
+            of_rows.copy_within(at * len..(at + 1) * len, kept);
+            kept += len;
+        }
+        of_rows.truncate(kept);
     }
 }
 

@@ -2,13 +2,14 @@
 
 use vesica_core::error::Result;
 use vesica_psi::payload::Payloads;
-use vesica_table::{row_number::RowNumber, sent_columns::SentColumns};
+use vesica_table::row_number::RowNumber;
 
 use crate::{
     brought::Brought,
     counts::RowCounts,
     key::Duplicates,
     key_number::KeyNumber,
+    linked::FIELDS_HASH,
     places::{Hashed, Places},
     profile::Profiling,
     query_columns::{QueryColumns, Slot},
@@ -110,6 +111,7 @@ impl KeyRows {
     /// Adds keys that no row has, up to this total number.
     pub(crate) fn pad(&mut self, keys: usize) {
         self.all = keys;
+        self.payloads.resize(keys * self.payload_len, 0);
     }
 
     /// Returns the contribution of its rows.
@@ -144,7 +146,16 @@ impl KeyRows {
         let too_many = |row| ExcessRow { row, of: Exceeded::Rows };
         let other_label = |row| ExcessRow { row, of: Exceeded::Labels };
         match brought {
-            Brought::Nothing | Brought::FieldsHash => {}
+            Brought::Nothing => {}
+            Brought::Linked(linked) => {
+                if linked.sent.is_some() {
+                    let len = linked.payload_len();
+                    let payload = |of_row: &[u8]| of_row[FIELDS_HASH..].to_vec();
+                    let of_rows = of_rows.chunks_exact(linked.len()).flat_map(payload).collect();
+                    let room = Room { bytes: len, rows: 1 };
+                    self.gather(of_rows, room, Duplicates::First).map_err(too_many)?;
+                }
+            }
             Brought::Number => self.add_up(&of_rows, 1, None).map_err(other_label)?,
             Brought::Query(columns) => match columns.touches() {
                 Some(touches) => self.join_touches(&of_rows, touches).map_err(other_label)?,
@@ -155,7 +166,8 @@ impl KeyRows {
                 }
             },
             Brought::Columns(sent, duplicates) => {
-                self.gather(of_rows, sent, *duplicates).map_err(too_many)?;
+                let room = Room { bytes: sent.bytes as usize, rows: sent.rows };
+                self.gather(of_rows, room, *duplicates).map_err(too_many)?;
             }
         }
         self.brought = brought.clone();
@@ -173,6 +185,7 @@ impl KeyRows {
     ) -> Result<()> {
         let len = self.brought.len();
         let (nothing, mut numbers) = (vec![0; len], Vec::with_capacity(len));
+        let mut linked = nothing.clone();
         let mut rows = vec![0; if len > 0 { self.all } else { 0 }];
         let keyed =
             self.keys_of_rows.iter().zip(0..).filter_map(|(key, place)| Some(((*key)?, place)));
@@ -197,6 +210,13 @@ impl KeyRows {
                 Brought::Columns(..) => {
                     let payload = &self.payloads[at * self.payload_len..][..self.payload_len];
                     payload.chunks_exact(len).nth(nth).unwrap_or(&nothing)
+                }
+                // The keys that are left belong to one person each.
+                Brought::Linked(_) if nth == 0 && self.payload_len > 0 => {
+                    linked[FIELDS_HASH..].copy_from_slice(
+                        &self.payloads[at * self.payload_len..][..self.payload_len],
+                    );
+                    &linked
                 }
                 _ => &nothing[..],
             };
@@ -302,12 +322,14 @@ impl KeyRows {
     fn gather(
         &mut self,
         mut places: Vec<u8>,
-        sent: &SentColumns,
+        room: Room,
         duplicates: Duplicates,
     ) -> std::result::Result<(), RowNumber> {
-        let (len, bytes) = (sent.payload_len(), sent.bytes as usize);
+        let Room { bytes, rows: most } = room;
+        let len = bytes * most as usize;
         self.payload_len = len;
-        if sent.rows == 1 && self.counts.duplicate == 0 {
+        if most == 1 && places.len() == self.counts.used as usize * bytes {
+            // Each key has one row, in the order of the keys.
             places.resize(self.all * len, 0);
             self.payloads = places;
             return Ok(());
@@ -318,7 +340,7 @@ impl KeyRows {
             self.keys_of_rows.iter().enumerate().filter_map(|(row, key)| Some((row, (*key)?)));
         for ((row, key), place) in keyed.zip(places.chunks_exact(bytes)) {
             let rows = &mut rows[key.index()];
-            if *rows < sent.rows {
+            if *rows < most {
                 let at = key.index() * len + *rows as usize * bytes;
                 self.payloads[at..at + bytes].copy_from_slice(place);
                 *rows += 1;
@@ -412,7 +434,7 @@ impl KeyRows {
     }
 
     /// Returns the first place of each key among the keys of all rows, in the order of their numbers.
-    fn first_places(&self) -> impl Iterator<Item = usize> {
+    pub fn first_places(&self) -> impl Iterator<Item = usize> {
         let mut next = KeyNumber::FIRST;
         self.keys_of_rows.iter().enumerate().filter_map(move |(at, key)| {
             // Keys are numbered in the order of the first rows that have them.
@@ -466,6 +488,15 @@ pub(crate) enum Exceeded {
     Rows,
     /// The row has another label, or one too many.
     Labels,
+}
+
+/// The room for rows in a payload.
+#[derive(Clone, Copy)]
+struct Room {
+    /// Bytes of a row.
+    bytes: usize,
+    /// The maximum number of rows.
+    rows: u32,
 }
 
 /// Two rows with the same key.

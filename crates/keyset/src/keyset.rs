@@ -7,7 +7,7 @@ use vesica_table::rows::Table;
 
 use crate::{
     ambiguous::Ambiguity,
-    brought::Brought,
+    brought::{Brought, Linked},
     collector::Collector,
     counts::RowCounts,
     key_rows::{ExcessRow, KeyRows, Repetition},
@@ -32,11 +32,11 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Leaves out ambiguous keys. `hashes` has the hash of the row's fields for each place that has a key, in order.
-    pub(super) fn leave_out_ambiguous(&mut self, hashes: &[u8]) {
+    /// Leaves out ambiguous keys, and what rows contribute to them.
+    pub(super) fn leave_out_ambiguous(&mut self, of_rows: &mut Vec<u8>, linked: &Linked) {
         let rules = self.rows.identifiers();
-        let rule = |place| place % rules;
-        self.rules = Ambiguity::leave_out(&mut self.rows, &mut self.digests, hashes, rules, rule);
+        let (rows, digests, rule) = (&mut self.rows, &mut self.digests, |place| place % rules);
+        self.rules = Ambiguity::leave_out(rows, digests, of_rows, linked, rules, rule);
     }
 
     /// Returns the numbers by rule; none if columns make the keys.

@@ -1,19 +1,74 @@
 //! Keys that rules derive from named fields.
 
 use std::{
+    fmt,
     hash::{BuildHasher, RandomState},
     sync::Arc,
 };
 
-use vesica_core::error::Result;
-use vesica_linkage::{DerivedKeys, Rules};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use vesica_core::{error::Result, random::system_rng};
+use vesica_linkage::Rules;
 use vesica_normalize::null_values::NullValues;
 use vesica_table::{row::Row, rows::Scan};
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::key::{KeyColumn, text_of};
 
 /// The bytes of a hash of a row's fields.
 pub const FIELDS_HASH: usize = size_of::<u64>();
+
+/// The bytes of a row's token.
+pub const TOKEN: usize = size_of::<RowToken>();
+
+/// A number that stands for a row of the side that sends columns. Without this side's secret it says nothing about the
+/// row, and two rows have one with probability 2^-128.
+pub type RowToken = [u8; 16];
+
+/// The treatment of keys that rows with different fields have in one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AmbiguousKeys {
+    /// They take part by the first rule only.
+    #[default]
+    ByFirstRule,
+    /// They take part by no rule, so that each key belongs to one person of a table.
+    ByNoRule,
+}
+
+/// A secret from which the tokens of a run are made.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct TokenSecret([u8; 32]);
+
+impl TokenSecret {
+    /// Returns the secret with these bytes.
+    pub fn new(secret: [u8; 32]) -> Self {
+        Self(secret)
+    }
+
+    /// Draws a secret.
+    ///
+    /// # Errors
+    /// As [`system_rng`].
+    pub(crate) fn random() -> Result<Self> {
+        let mut secret = Self([0; 32]);
+        system_rng()?.fill_bytes(&mut secret.0);
+        Ok(secret)
+    }
+
+    /// Returns the token of the row with this number.
+    pub fn token(&self, row: u64) -> RowToken {
+        let hash = blake3::keyed_hash(&self.0, &row.to_le_bytes());
+        *hash.as_bytes().first_chunk().expect("a hash is longer than a token")
+    }
+}
+
+impl fmt::Debug for TokenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenSecret(..)")
+    }
+}
 
 /// A maker of a row's keys by rules, with the fields found in a table's header.
 #[derive(Clone)]
@@ -24,14 +79,6 @@ pub struct RuleKeys {
     null_values: NullValues,
     /// With random keys, so that nobody can choose fields whose hashes are equal.
     hasher: RandomState,
-}
-
-/// The keys of a row.
-pub struct LinkedRow {
-    /// The key by each rule, if the row has one.
-    pub keys: Vec<Option<Vec<u8>>>,
-    /// A hash of all its normalised fields. It is the same on all threads, and another one in each run.
-    pub fields: [u8; FIELDS_HASH],
 }
 
 impl RuleKeys {
@@ -64,14 +111,19 @@ impl RuleKeys {
         self.columns.first().map_or("", |(_, column)| &column.name)
     }
 
-    /// Derives a row's keys.
+    /// Shows a row's key by each rule, in their order, and returns a hash of all its normalised fields. The hash is the
+    /// same on all threads, and another one in each run.
     ///
     /// # Errors
     /// As [`Extractor::key`](crate::key::Extractor::key).
-    pub fn of(&self, row: &Row<'_>) -> Result<LinkedRow> {
+    pub fn show(
+        &self,
+        row: &Row<'_>,
+        show: impl FnMut(Option<&[u8]>),
+    ) -> Result<[u8; FIELDS_HASH]> {
         let value = |(position, column): &(usize, KeyColumn)| text_of(row, *position, column);
         let values = self.columns.iter().map(value).collect::<Result<Vec<_>>>()?;
-        let DerivedKeys { keys, fields } = self.rules.derive(&values, &self.null_values);
-        Ok(LinkedRow { keys, fields: self.hasher.hash_one(&fields).to_le_bytes() })
+        let fields = self.rules.show_keys(&values, &self.null_values, show);
+        Ok(self.hasher.hash_one(&fields).to_le_bytes())
     }
 }

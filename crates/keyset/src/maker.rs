@@ -10,7 +10,7 @@ use crate::{
     collector::Collector,
     findings::{Look, Tally},
     key::{Extractor, Nulls, RowKey},
-    linked::{LinkedRow, RuleKeys},
+    linked::{RuleKeys, TokenSecret},
     numbers::Numbers,
     query_columns::{QueryColumns, reader::QueryReader},
     reading::Reading,
@@ -23,6 +23,8 @@ pub(super) struct Maker {
     numbers: Option<Numbers>,
     query: Option<QueryReader>,
     packer: Option<Packer>,
+    /// The secret of the tokens of rows, if rules make the keys.
+    tokens: Option<TokenSecret>,
     nulls: Nulls,
     /// The number of columns for which each key has its kinds.
     columns: usize,
@@ -72,7 +74,11 @@ impl Maker {
                 KeyMakers::Rules(RuleKeys::new(scan, rules.clone(), null_values)?)
             }
         };
-        Ok(Self { keys, numbers, query, packer, nulls, columns, row: Vec::new() })
+        let tokens = match (&reading.rules, &reading.tokens) {
+            (Some(_), None) => Some(TokenSecret::random()?),
+            (_, tokens) => tokens.clone(),
+        };
+        Ok(Self { keys, numbers, query, packer, tokens, nulls, columns, row: Vec::new() })
     }
 
     /// Returns the number of identifiers of a row.
@@ -102,7 +108,7 @@ impl Maker {
         }
         let extractors = match &mut self.keys {
             KeyMakers::Columns(extractors) => extractors,
-            KeyMakers::Rules(rules) => return link(rules, self.nulls, row, made),
+            KeyMakers::Rules(_) => return self.link(row, made),
         };
         let (mut is_keyed, mut has_null_value) = (false, false);
         let last = extractors.len() - 1;
@@ -140,29 +146,41 @@ impl Maker {
         made.rows += 1;
         Ok(())
     }
-}
 
-/// Takes the next row, whose keys rules make.
-///
-/// # Errors
-/// As [`Maker::take`].
-fn link(rules: &RuleKeys, nulls: Nulls, row: &Row<'_>, made: &mut Made) -> Result<()> {
-    let LinkedRow { keys, fields } = rules.of(row)?;
-    let look = Look { takes_null_values: true, ..Look::default() };
-    for (rule, key) in keys.iter().enumerate() {
-        let place = made.keys.next();
-        made.keys.push(key.as_deref());
-        if key.is_some() {
+    /// Takes the next row, whose keys rules make.
+    ///
+    /// # Errors
+    /// As [`Maker::take`].
+    fn link(&self, row: &Row<'_>, made: &mut Made) -> Result<()> {
+        let KeyMakers::Rules(rules) = &self.keys else { return Ok(()) };
+        let look = Look { takes_null_values: true, ..Look::default() };
+        let (mut rule, mut keyed) = (0, 0);
+        let fields = rules.show(row, |key| {
+            let place = made.keys.next();
+            made.keys.push(key);
+            if key.is_some() {
+                made.tally.see(rule, place, look, iter::empty());
+                keyed += 1;
+            }
+            rule += 1;
+        })?;
+        let start = made.of_rows.len();
+        if keyed > 0 {
             made.of_rows.extend_from_slice(&fields);
-            made.tally.see(rule, place, look, iter::empty());
+            if let (Some(packer), Some(tokens)) = (&self.packer, &self.tokens) {
+                made.of_rows.extend_from_slice(&tokens.token(row.number()));
+                packer.pack(row, &mut made.of_rows)?;
+            }
+            let end = made.of_rows.len();
+            (1..keyed).for_each(|_| made.of_rows.extend_from_within(start..end));
         }
+        if self.nulls == Nulls::Error && keyed == 0 {
+            let (place, column) = (row.place(), rules.first_column().to_owned());
+            return Err(row.fault(InputFault::NullKey { place, column, null_value: false }));
+        }
+        made.rows += 1;
+        Ok(())
     }
-    if nulls == Nulls::Error && keys.iter().all(Option::is_none) {
-        let (place, column) = (row.place(), rules.first_column().to_owned());
-        return Err(row.fault(InputFault::NullKey { place, column, null_value: false }));
-    }
-    made.rows += 1;
-    Ok(())
 }
 
 impl Made {

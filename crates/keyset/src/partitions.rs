@@ -166,6 +166,11 @@ pub struct PartitionRows {
 }
 
 impl PartitionRows {
+    /// Returns the place, among the keys of all rows of the table, for which this row of the partition stands.
+    pub fn place(&self, row: RowNumber) -> u64 {
+        self.places[row.index()]
+    }
+
     /// Returns the row of the table that this row of the partition stands for.
     pub fn row(&self, row: RowNumber) -> RowNumber {
         RowNumber::new(self.places[row.index()] / self.identifiers as u64)
@@ -348,9 +353,10 @@ impl Partitions {
             Ok(())
         })?;
         let (mut images, mut set) = distinct(images);
-        if let Brought::FieldsHash = self.brought {
-            let rule = |record: usize| (places[record] % self.identifiers as u64) as usize;
-            Ambiguity::leave_out(&mut set, &mut images, &of_rows, self.identifiers, rule);
+        if let Brought::Linked(linked) = &self.brought {
+            let rules = self.identifiers;
+            let rule = |record: usize| (places[record] % rules as u64) as usize;
+            Ambiguity::leave_out(&mut set, &mut images, &mut of_rows, linked, rules, rule);
         }
         fill_up(&mut images, &mut set, self.capacity, rng)?;
         // The number of rows of each key that are sent, and its label, have been checked already.

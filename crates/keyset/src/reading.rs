@@ -13,6 +13,7 @@ use vesica_table::{rows::Scan, sent_columns::SentColumns};
 use crate::{
     key::{Duplicates, Extractor, KeyColumn, Nulls},
     key_rows::Exceeded,
+    linked::{AmbiguousKeys, TokenSecret},
     query_columns::QueryColumns,
     sketch::SketchSecret,
 };
@@ -27,6 +28,10 @@ pub struct Reading {
     /// The rules that make the keys, if they do. The key columns are then the columns of their fields, in the same
     /// order, and each rule is an identifier.
     pub rules: Option<Arc<Rules>>,
+    /// The treatment of ambiguous keys, if rules make the keys.
+    pub ambiguous: AmbiguousKeys,
+    /// The secret of the tokens of rows, if rules make the keys and columns are sent; `None` for a new one.
+    pub tokens: Option<TokenSecret>,
     /// Whether to add random keys that match nothing, up to one for each row and identifier.
     pub pad: bool,
     /// Values of key columns that count as empty.

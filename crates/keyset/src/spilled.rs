@@ -371,9 +371,16 @@ impl SpilledKeys {
             _ => set.first_rows().iter().map(row).collect(),
         };
         let mut rules = Vec::new();
-        if let Brought::FieldsHash = brought {
+        if let Brought::Linked(linked) = brought {
             let rule = |record: usize| (places[record] % *identifiers as u64) as usize;
-            rules = Ambiguity::leave_out(&mut set, &mut digests, &of_rows, *identifiers, rule);
+            rules = Ambiguity::leave_out(
+                &mut set,
+                &mut digests,
+                &mut of_rows,
+                linked,
+                *identifiers,
+                rule,
+            );
         }
         let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
         if let Brought::Columns(..) | Brought::Query(_) = brought

@@ -59,7 +59,7 @@ impl TableKeys {
         };
         show(held.rows(), 1.0);
         let Held { made, brought, spilling, memory } = held.finish()?;
-        let Made { keys, mut tally, of_rows, kinds, .. } = made;
+        let Made { keys, mut tally, mut of_rows, kinds, .. } = made;
         if let Some(spilling) = spilling {
             let (keys, repetitions) =
                 spilling.finish(&mut tally, memory, reading.sketch.as_ref())?;
@@ -82,8 +82,8 @@ impl TableKeys {
             return Ok((table, keys, findings));
         }
         let mut set = KeySet::of(keys);
-        if let Brought::FieldsHash = brought {
-            set.leave_out_ambiguous(&of_rows);
+        if let Brought::Linked(linked) = &brought {
+            set.leave_out_ambiguous(&mut of_rows, linked);
         }
         set.bring(&brought, of_rows).map_err(|ExcessRow { row, of }| {
             let first = table.place(set.rows().first_row_like(row));

@@ -1,6 +1,6 @@
 //! Ordered rules over declared fields, and the keys that they make.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use vesica_normalize::{encoding::Encoding, normalize::Normalize, null_values::NullValues};
 
@@ -188,59 +188,88 @@ impl Rules {
         self.derive(row, null_values).keys
     }
 
-    /// Derives a row's keys, one for each rule, from a raw value for each of the [`fields`](Self::fields). A rule makes
-    /// no key if a part is missing: the value is empty, one of `null_values`, or not of its profile's kind, or a
-    /// function derives nothing from it.
+    /// Derives a row's keys, one for each rule, from a raw value for each of the [`fields`](Self::fields). The keys are
+    /// those that [`Rules::show_keys`] shows.
+    ///
+    /// # Panics
+    /// If the row does not have a value for each field.
+    pub fn derive(&self, row: &[&str], null_values: &NullValues) -> DerivedKeys {
+        let mut keys = Vec::with_capacity(self.parts.len());
+        let fields = self.show_keys(row, null_values, |key| keys.push(key.map(<[u8]>::to_vec)));
+        DerivedKeys {
+            keys,
+            fields: fields.into_iter().map(|field| field.map(Cow::into_owned)).collect(),
+        }
+    }
+
+    /// Shows a row's key by each rule, in their order, and returns the normalised value of each field, unless it is
+    /// missing. The row has a raw value for each of the [`fields`](Self::fields). A rule makes no key if a part is
+    /// missing: the value is empty, one of `null_values`, or not of its profile's kind, or a function derives nothing
+    /// from it.
     ///
     /// The bytes are encoded as identifiers are: rule `i` makes keys of identifier `i`, and a single rule makes keys of
     /// rows with one identifier.
     ///
     /// # Panics
     /// If the row does not have a value for each field.
-    pub fn derive(&self, row: &[&str], null_values: &NullValues) -> DerivedKeys {
+    pub fn show_keys<'r>(
+        &self,
+        row: &[&'r str],
+        null_values: &NullValues,
+        mut show: impl FnMut(Option<&[u8]>),
+    ) -> Vec<Option<Cow<'r, str>>> {
         assert_eq!(row.len(), self.fields.len(), "a row has a value for each field");
-        let values = self.values(row, null_values);
-        let key = |(number, parts): (usize, &Vec<usize>)| {
-            let mut encoding = match self.parts.len() {
-                1 => Encoding::default(),
-                _ => Encoding::of_identifier(number as u32),
-            };
+        let mut values = self.values(row, null_values);
+        let mut encoding = match self.parts.len() {
+            1 => Encoding::default(),
+            _ => Encoding::of_identifier(0),
+        };
+        for (number, parts) in self.parts.iter().enumerate() {
+            if number > 0 {
+                encoding.turn_to_identifier(number as u32);
+            }
             encoding.begin(parts.len());
-            for part in parts {
+            let is_whole = parts.iter().all(|part| {
                 let profile = match &self.steps[*part] {
                     KeyStep::MatchField(at) => self.fields[*at].normalize(),
                     KeyStep::Derived { .. } => &Normalize::NONE,
                 };
-                encoding.add(values[*part].as_deref()?, profile);
-            }
-            Some(encoding.bytes().to_vec())
-        };
-        let keys = self.parts.iter().enumerate().map(key).collect();
+                let value = values[*part].as_deref();
+                value.map(|value| encoding.add(value, profile)).is_some()
+            });
+            show(is_whole.then(|| encoding.bytes()));
+        }
         let mut fields = vec![None; self.fields.len()];
-        for (step, value) in self.steps.iter().zip(values) {
+        for (step, value) in self.steps.iter().zip(&mut values) {
             if let KeyStep::MatchField(at) = step {
-                fields[*at] = value;
+                fields[*at] = value.take();
             }
         }
-        DerivedKeys { keys, fields }
+        fields
     }
 
     /// Computes each step.
-    fn values(&self, row: &[&str], null_values: &NullValues) -> Vec<Option<String>> {
-        let mut values: Vec<Option<String>> = Vec::with_capacity(self.steps.len());
+    fn values<'r>(&self, row: &[&'r str], null_values: &NullValues) -> Vec<Option<Cow<'r, str>>> {
+        let mut values: Vec<Option<Cow<'r, str>>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
                 KeyStep::MatchField(at) => {
                     let (raw, profile) = (row[*at], self.fields[*at].normalize());
                     let value = profile.apply(raw);
                     let is_missing = value.is_empty() || null_values.hold(raw, &value, profile);
-                    (!is_missing).then(|| value.into_owned())
+                    (!is_missing).then_some(value)
                 }
-                KeyStep::Derived { function, of, count } => {
-                    let of: Option<Vec<_>> =
-                        of.iter().map(|step| values[*step].as_deref()).collect();
-                    of.and_then(|of| function.apply(&of, *count))
-                }
+                KeyStep::Derived { function, of, count } => match &of[..] {
+                    [one] => {
+                        let value = values[*one].as_deref();
+                        value.and_then(|value| function.apply(&[value], *count)).map(Cow::Owned)
+                    }
+                    several => {
+                        let of: Option<Vec<_>> =
+                            several.iter().map(|step| values[*step].as_deref()).collect();
+                        of.and_then(|of| function.apply(&of, *count)).map(Cow::Owned)
+                    }
+                },
             });
         }
         values

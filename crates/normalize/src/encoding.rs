@@ -37,6 +37,12 @@ impl Encoding {
         Self { domain: [DOMAIN_OF_SEVERAL, &number.to_le_bytes()].concat(), encoded: Vec::new() }
     }
 
+    /// Goes on with the keys of another identifier.
+    pub fn turn_to_identifier(&mut self, number: u32) {
+        self.domain.truncate(DOMAIN_OF_SEVERAL.len());
+        self.domain.extend_from_slice(&number.to_le_bytes());
+    }
+
     /// Begins a key of this many columns.
     pub fn begin(&mut self, columns: usize) {
         self.encoded.clear();

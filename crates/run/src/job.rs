@@ -14,7 +14,9 @@ use std::{
 };
 
 use rand::CryptoRng;
-use vesica_agree::{choice::PlannerInputs, joint, offer::Offer, terms::Terms};
+use vesica_agree::{
+    choice::PlannerInputs, joint, offer::Offer, rule_terms::RuleTerms, terms::Terms,
+};
 use vesica_core::{
     error::{Error, InputFault, Misuse, Result},
     observe::{Observer, Progress, Unit},
@@ -41,7 +43,7 @@ use vesica_table::{
     stage,
     target::{self, Protected},
 };
-use vesica_task::{interface::Content, query::ResultForm};
+use vesica_task::{interface::WantedRows, query::ResultForm};
 
 pub use self::ending::finish;
 
@@ -358,8 +360,9 @@ impl Job {
     }
 
     /// Returns the settings for reading the table.
-    fn reading(&self, terms: &Terms, role: Role) -> Result<Reading> {
+    fn reading(&self, terms: &Terms, role: Role, standing: &Standing) -> Result<Reading> {
         let rules = self.offer.rules.as_ref();
+        let ambiguous = rules.map(RuleTerms::ambiguous).unwrap_or_default();
         let rules = rules.map(|rules| rules.on(&self.columns, &self.offer.keys)).transpose()?;
         // A helper among several parties has no table of the query.
         let selection = terms.selection().filter(|_| self.offer.table.is_some());
@@ -369,6 +372,8 @@ impl Job {
             keys: self.key_columns(),
             identifiers: self.offer.identifiers.clone(),
             rules: rules.map(Arc::new),
+            ambiguous,
+            tokens: standing.token_secret(),
             pad: self.pad_keys,
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
@@ -482,13 +487,9 @@ pub(crate) fn attempt(
         keys: keys.counts().used,
     };
     standing.describe(run, keys.take_sketch());
-    let computed = session.compute(keys, job.unmatched, &spill, rng)?;
-    let Computed { protocol, adversary, peer_items, partitions, attempts, mut found, sizes } =
-        computed;
-    if let (Some(last), Some(Content::Rows(rows))) = (job.min_rule, &mut found.content) {
-        rows.keep_first_rules(last);
-        found.outcome.rows_written = Some(rows.rows.len() as u64);
-    }
+    let wanted = WantedRows { unmatched: job.unmatched, last_rule: job.min_rule };
+    let computed = session.compute(keys, wanted, &spill, rng)?;
+    let Computed { protocol, adversary, peer_items, partitions, attempts, found, sizes } = computed;
     report.attempts = standing.sessions();
     report.partitions = Some(partitions);
     report.set_protocol(protocol, adversary);
@@ -514,7 +515,7 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, TableKeys, Diagnosis)> {
     session.phase("read");
-    let reading = job.reading(session.terms(), session.role())?;
+    let reading = job.reading(session.terms(), session.role(), session.standing())?;
     let keys = job.columns.clone();
     let query = reading.query.as_ref().map(|columns| columns.names()).unwrap_or_default();
     let values = job.values.iter().map(String::as_str).chain(query);

@@ -25,6 +25,7 @@ use vesica_core::{
     error::{Error, Result},
     words::counted,
 };
+use vesica_keyset::linked::TokenSecret;
 use vesica_net::Identity;
 use vesica_table::disk::{self, File};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -185,6 +186,8 @@ pub struct Journal {
     attempts: u32,
     /// The secret from which secrets of this run are derived.
     secret: JournalSecret,
+    /// The secret of the tokens of this side's rows.
+    tokens: TokenSecret,
     committed: BTreeMap<u32, [[u8; 32]; 2]>,
     tried: BTreeMap<u32, Tried>,
     /// The number of partitions that the other side reports as done.
@@ -239,6 +242,9 @@ impl Journal {
         let key =
             UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| Error::bug("a key of 32 bytes"))?;
         let key = LessSafeKey::new(key);
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 tokens of rows");
+        hasher.update(&resume.secret.0).update(&start[MAGIC.len()..]);
+        let tokens = TokenSecret::new(*hasher.finalize().as_bytes());
         let mut journal = Self {
             path,
             file,
@@ -246,6 +252,7 @@ impl Journal {
             found: None,
             attempts: 0,
             secret: resume.secret.clone(),
+            tokens,
             committed: BTreeMap::new(),
             tried: BTreeMap::new(),
             peer_done: 0,
@@ -510,6 +517,11 @@ impl Journal {
     /// Returns the two sides' commitments to partitions that were begun.
     pub(crate) fn committed(&self) -> &BTreeMap<u32, [[u8; 32]; 2]> {
         &self.committed
+    }
+
+    /// Returns the secret of the tokens of this side's rows, the same in each session.
+    pub(crate) fn token_secret(&self) -> TokenSecret {
+        self.tokens.clone()
     }
 
     /// Derives a secret of this side for a purpose in the run of this seed; it is the same in each session.

@@ -43,7 +43,7 @@ use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType, written::Numbering};
 use vesica_task::{
-    interface::{Call, Found, Gather, Method, PartyKeys, Randomness},
+    interface::{Call, Found, Gather, Method, PartyKeys, Randomness, WantedRows},
     outcome::Outcome,
     sides::{Side, Sides},
 };
@@ -204,24 +204,24 @@ impl<'a> Session<'a> {
         self.terms.learns(self.parties.role)
     }
 
-    /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, unmatched rows may be
-    /// kept as `unmatched`. Keys that do not fit into memory go to the directory `spill`. If this side keeps a journal,
-    /// the run resumes from it.
+    /// Runs the query of the terms on this side's keys. The set is fixed from here on. This side writes the rows
+    /// `wanted`. Keys that do not fit into memory go to the directory `spill`. If this side keeps a journal, the run
+    /// resumes from it.
     ///
     /// # Errors
     /// Sets that are larger than agreed, refusals by the rules, and faults of the connection or the other side.
     pub(crate) fn compute(
         &mut self,
         keys: TableKeys,
-        unmatched: bool,
+        wanted: WantedRows,
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         if self.circle.is_some() {
-            return self.compute_jointly(keys, unmatched, spill, rng);
+            return self.compute_jointly(keys, wanted, spill, rng);
         }
         let counts = RowCounts { used: keys.len(), ..keys.counts() };
-        let (mut opening, committed) = self.open_sets(counts, unmatched, rng)?;
+        let (mut opening, committed) = self.open_sets(counts, wanted, rng)?;
         // A resumed run has passed the threshold.
         if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
             self.require(least, &keys, &opening.call, rng)?;
@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
     fn open_sets(
         &mut self,
         counts: RowCounts,
-        unmatched: bool,
+        wanted: WantedRows,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<(Opening, Committed)> {
         let my_items = counts.used;
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
             sent: self.terms.sent_columns().cloned(),
             types,
             numbering: self.numbering(),
-            unmatched,
+            wanted,
             ..Call::new(request, self.parties.role, sides, counts.read)
         };
         let done = done.unwrap_or_default();

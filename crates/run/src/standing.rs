@@ -31,6 +31,7 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_keyset::{
+    linked::TokenSecret,
     rule_findings::{FalseMatches, RuleFindings},
     seed::Seed,
     sketch::Sketch,
@@ -369,6 +370,12 @@ impl Standing {
     /// journal.
     pub(crate) fn noise(&self, seed: &Seed, rng: &mut dyn CryptoRng) -> StdRng {
         StdRng::from_seed(*self.secret("vesica 1 noise of a run", seed, rng))
+    }
+
+    /// Returns the secret of the tokens of this side's rows, the same in each session of a run with a journal; `None`
+    /// without a journal.
+    pub(crate) fn token_secret(&self) -> Option<TokenSecret> {
+        self.state().journal.as_ref().map(Journal::token_secret)
     }
 
     /// Returns a secret of this side for a purpose, the same in each session of a run with a journal.

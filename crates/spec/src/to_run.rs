@@ -8,6 +8,7 @@ use std::{
 
 use vesica_agree::{choice::PlannerInputs, offer::Offer, rule_terms::RuleTerms};
 use vesica_core::{error, parties::Learns};
+use vesica_keyset::linked::AmbiguousKeys;
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::normalize::Normalize;
 use vesica_partner::{
@@ -152,7 +153,7 @@ impl Terms {
             (texts, _) => {
                 let rules = table.rules(texts)?;
                 let profiles = rules.fields().iter().map(|field| field.normalize().clone());
-                let rules = Some(RuleTerms::of(&rules));
+                let rules = Some(RuleTerms::of(&rules, AmbiguousKeys::default()));
                 Offer { rules, ..Offer::new(profiles.collect(), learns) }
             }
         };
@@ -164,6 +165,7 @@ impl Terms {
         offer.allow_research = self.allow_research;
         offer.query = if self.send.is_some() || self.receive { Query::JOIN } else { query.clone() };
         self.ask(&mut offer, side)?;
+        offer.rules = offer.rules.map(|rules| rules.in_query(offer.query.kind));
         offer.sends = self.sent(rows);
         offer.align = self.align;
         offer.brings_values = column.is_some();

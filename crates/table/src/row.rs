@@ -41,6 +41,11 @@ pub(crate) enum Fields<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// Returns the number of the row, counted from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Returns the row's place.
     pub fn place(&self) -> Place {
         match self.origin {

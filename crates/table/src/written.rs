@@ -14,7 +14,7 @@ pub enum Numbering {
     /// They number the matches, in an order that both sides share.
     #[default]
     Matches,
-    /// They are the first rule by which each row matches, counted from 1.
+    /// They are the first rule by which each row matches, counted from 1, or 0 for a row that does not match.
     Rules,
 }
 
@@ -56,18 +56,6 @@ pub struct Matched {
     pub numbering: Numbering,
     /// Columns to add at the end.
     pub received: Option<Box<dyn Received>>,
-}
-
-impl Matched {
-    /// Keeps only rows that match by one of the first rules, up to this one.
-    pub fn keep_first_rules(&mut self, last: u8) {
-        let Some(rules) = self.ids.as_mut().filter(|_| self.numbering == Numbering::Rules) else {
-            return;
-        };
-        let mut of_rows = rules.iter();
-        self.rows.retain(|_| of_rows.next().is_some_and(|rule| *rule <= last.into()));
-        rules.retain(|rule| *rule <= last.into());
-    }
 }
 
 /// Rows of a table in the form of the output.

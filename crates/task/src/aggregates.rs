@@ -105,6 +105,7 @@ const NUMBER: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
+    takes_rules: None,
     takes_order: false,
     is_told: true,
     keeps_rows: false,

@@ -6,7 +6,7 @@ use vesica_table::{
     written::{Matched, Numbering},
 };
 
-use crate::outcome::Outcome;
+use crate::{interface::WantedRows, outcome::Outcome};
 
 /// The matched rows, ascending, each with a bit for each rule by which it matches.
 pub(super) struct LinkedRows(Vec<(RowNumber, u32)>);
@@ -43,10 +43,13 @@ impl LinkedRows {
         (outcome.rows_of_rules, outcome.rows_found_again) = (Some(first), Some(again));
     }
 
-    /// Returns the rows, each with the number of the first rule by which it matches, counted from 1.
-    pub(super) fn into_matched(self) -> Matched {
-        let first = |(row, bits): (RowNumber, u32)| (row, u64::from(bits.trailing_zeros()) + 1);
-        let (rows, ids): (_, Vec<u64>) = self.0.into_iter().map(first).unzip();
+    /// Returns the rows to write, each with the number of the first rule by which it matches, counted from 1.
+    pub(super) fn into_matched(self, wanted: WantedRows) -> Matched {
+        let first = |(row, bits): (RowNumber, u32)| {
+            let rule = bits.trailing_zeros();
+            wanted.by_rule(rule as usize).then_some((row, u64::from(rule) + 1))
+        };
+        let (rows, ids): (_, Vec<u64>) = self.0.into_iter().filter_map(first).unzip();
         Matched { rows, ids: Some(ids), numbering: Numbering::Rules, received: None }
     }
 }
@@ -64,7 +67,10 @@ mod tests {
         let counts = outcome.rows_of_rules.unwrap();
         assert_eq!((&counts[..5], counts.len()), (&[1, 1, 0, 1, 0][..], 32));
         assert_eq!(outcome.rows_found_again, Some(1));
-        let matched = linked.into_matched();
+        let wanted = WantedRows { last_rule: Some(2), ..WantedRows::default() };
+        let strict = LinkedRows::gathered([1, 2, 3].map(RowNumber::new).to_vec(), &[2, 3, 1]);
+        assert_eq!(strict.into_matched(wanted).rows, [1, 3].map(RowNumber::new));
+        let matched = linked.into_matched(WantedRows::default());
         assert_eq!(matched.rows, [2, 5, 9].map(RowNumber::new));
         assert_eq!(matched.ids, Some(vec![4, 1, 2]));
     }

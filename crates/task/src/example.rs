@@ -40,6 +40,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing, // unlike threshold:K
     takes_columns: false,         // unlike a join, no side sends columns
     takes_identifiers: false,     // a row that matches by one of several would be in both results
+    takes_rules: None,            // the same
     takes_order: false,           // the two sides have no rows in common
     is_told: true,                // a side learns the result
     keeps_rows: true,             // so the table is kept until the end

@@ -214,6 +214,22 @@ impl Request {
     }
 }
 
+/// The rows that a side writes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WantedRows {
+    /// In a join, on the receiving side: whether unmatched rows are written too.
+    pub unmatched: bool,
+    /// The last rule by which written rows match, counted from 1; `None` for all.
+    pub last_rule: Option<u8>,
+}
+
+impl WantedRows {
+    /// Returns whether rows that match first by this rule, counted from 0, are written.
+    pub(crate) fn by_rule(&self, rule: usize) -> bool {
+        self.last_rule.is_none_or(|last| rule < usize::from(last))
+    }
+}
+
 /// One side's view of a run whose method is chosen.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -230,8 +246,8 @@ pub struct Call {
     /// The numbers in a first column of matched rows, if there are any. Numbered matches are written in the same order
     /// on both sides.
     pub numbering: Option<Numbering>,
-    /// Whether this side's unmatched rows are written too.
-    pub unmatched: bool,
+    /// The rows that this side writes.
+    pub wanted: WantedRows,
     /// Rows of this side's table.
     pub rows: u64,
     /// A secret of this side, the same in each session of the run. A query needs it.
@@ -249,10 +265,15 @@ impl Call {
             sent: None,
             types: Vec::new(),
             numbering: None,
-            unmatched: false,
+            wanted: WantedRows::default(),
             rows,
             secret: None,
         }
+    }
+
+    /// Returns whether rules make the keys.
+    pub(crate) fn is_by_rules(&self) -> bool {
+        self.numbering == Some(Numbering::Rules)
     }
 
     /// Returns whether this side is the method's receiver.

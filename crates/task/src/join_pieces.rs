@@ -1,6 +1,6 @@
 //! Rows of a join of sets in partitions, on disk until they are written.
 
-use std::{borrow::Cow, io::Write};
+use std::{borrow::Cow, io::Write, path::Path};
 
 use vesica_core::error::{Error, Result};
 use vesica_keyset::{buckets::Filling, partitions::Partition};
@@ -11,27 +11,30 @@ use vesica_table::{
     sent_columns::SentColumns,
     sent_types::SentType,
     spill::{Spill, Spilled},
-    written::{Matched, Received},
+    written::{Matched, Numbering, Received},
 };
 use zeroize::Zeroizing;
 
 use crate::{
     gather::FoundPieces,
-    interface::Call,
-    joined::Joined,
-    piece::{JoinLayout, JoinPiece, row_of},
+    interface::{Call, WantedRows},
+    joined::{Joined, OfRules},
+    one_to_one::OneToOne,
+    piece::{JoinLayout, JoinPiece, JoinRecord},
 };
 
 /// Ranges of rows that are sorted one after the other.
 const BUCKETS: u64 = 256;
 
 /// Returns the piece of a receiver in a partition.
-pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) -> JoinPiece {
+pub(super) fn piece(opened: &Opened, call: &Call, partition: &Partition) -> JoinPiece {
+    let sent = call.sent.as_ref().expect("a join sends columns");
     let Partition { set, rows, .. } = partition;
+    let skip = JoinLayout::of(call).token;
     let mut payloads = vec![None; set.counts().used as usize];
     let mut unreadable = 0u64;
     for (nth, key) in opened.positions().iter().enumerate() {
-        let senders = sent.rows_of(opened.payload(nth));
+        let senders = sent.rows_of(&opened.payload(nth)[skip..]);
         unreadable += u64::from(senders.is_none());
         payloads[*key as usize] = Some((nth, senders));
     }
@@ -39,14 +42,18 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
     let mut records = Zeroizing::new(Vec::new());
     let bytes = sent.bytes as usize;
     for row in RowNumber::all(set.counts().read) {
-        let Some((nth, senders)) = set.key_of(row).and_then(|key| payloads[key.index()]) else {
-            continue;
-        };
-        let row = rows.row(row).get().to_le_bytes();
-        for place in opened.payload(nth).chunks(bytes).take(senders.unwrap_or(1)) {
-            records.extend_from_slice(&row);
+        let payload = set.key_of(row).and_then(|key| match call.is_by_rules() {
+            // Rows with one key have equal fields, and the first stands for all.
+            true => payloads[key.index()].take(),
+            false => payloads[key.index()],
+        });
+        let Some((nth, senders)) = payload else { continue };
+        let (token, values) = opened.payload(nth).split_at(skip);
+        for values in values.chunks(bytes).take(senders.unwrap_or(1)) {
+            records.extend_from_slice(&rows.place(row).to_le_bytes());
+            records.extend_from_slice(token);
             match senders {
-                Some(_) => records.extend_from_slice(place),
+                Some(_) => records.extend_from_slice(values),
                 None => records.extend(std::iter::repeat_n(0, bytes)),
             }
         }
@@ -59,28 +66,36 @@ pub(super) fn piece(opened: &Opened, sent: &SentColumns, partition: &Partition) 
 /// # Errors
 /// [`Error::Output`] of the directory.
 pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joined> {
-    let Call { sent, types, unmatched, rows: table_rows, .. } = call;
+    let layout = JoinLayout::of(&call);
+    let Call { sent, types, wanted, rows: table_rows, .. } = call;
     let sent = sent.ok_or(Error::bug("a join sends columns"))?;
     let directory = pieces.directory().to_owned();
     let unwritten = |source| Error::Output { path: directory.clone(), source };
-    let layout = JoinLayout { place: sent.bytes as usize, rows: table_rows };
     let record = layout.record();
     let mut filling = Filling::create(&directory, BUCKETS as usize, record)?;
+    let mut take = |record: &[u8]| {
+        let row = layout.read(record).row.get();
+        let bucket = u128::from(row) * u128::from(BUCKETS) / u128::from(table_rows);
+        filling.push(bucket as usize, record)
+    };
     let (mut matches, mut unreadable) = (0, 0);
+    let mut of_rules = (layout.token > 0).then(|| ByRules::new(layout, &directory)).transpose()?;
     for piece in pieces.of_all() {
         let piece = piece?;
         matches += piece.matches;
         unreadable += piece.unreadable;
         for record in piece.records.chunks_exact(record) {
-            let bucket =
-                u128::from(row_of(record).get()) * u128::from(BUCKETS) / u128::from(table_rows);
-            filling.push(bucket as usize, record)?;
+            match &mut of_rules {
+                Some(of_rules) => of_rules.push(record)?,
+                None => take(record)?,
+            }
         }
     }
     drop(pieces);
+    let of_rules = of_rules.map(|of_rules| of_rules.link(wanted, &mut take)).transpose()?;
     let buckets = filling.finish()?;
     let mut spill = Spill::create(&directory).map_err(unwritten)?;
-    let mut rows = Vec::new();
+    let (mut rows, mut ids) = (Vec::new(), Vec::new());
     for bucket in 0..buckets.count() {
         let mut records = Zeroizing::new(Vec::with_capacity(buckets.records(bucket) * record));
         buckets.read(bucket, |record| {
@@ -89,17 +104,68 @@ pub(super) fn joined(pieces: FoundPieces<JoinPiece>, call: Call) -> Result<Joine
         })?;
         // Rows that match the same row stay in their order.
         let mut records: Vec<_> = records.chunks_exact(record).collect();
-        records.sort_by_key(|record| row_of(record));
+        records.sort_by_key(|record| layout.read(record).row);
         for record in records {
-            rows.push(row_of(record));
-            spill.write_all(&record[record.len() - layout.place..]).map_err(unwritten)?;
+            let JoinRecord { row, rule, values, .. } = layout.read(record);
+            rows.push(row);
+            ids.push(rule as u64 + 1);
+            spill.write_all(values).map_err(unwritten)?;
         }
     }
     let spilled = spill.finish().map_err(unwritten)?;
-    let with_values = unmatched.then(|| with_others(&mut rows, table_rows));
-    let received = Kept { sent, types, spilled, with_values, directory };
-    let rows = Matched { rows, received: Some(Box::new(received)), ..Matched::default() };
-    Ok(Joined { matches, unreadable, rows })
+    let with_values = wanted.unmatched.then(|| with_others(&mut rows, table_rows));
+    if let Some(places) = &with_values {
+        let linked = std::mem::replace(&mut ids, vec![0; rows.len()]);
+        places.iter().zip(linked).for_each(|(place, rule)| ids[*place as usize] = rule);
+    }
+    let received: Option<Box<dyn Received>> =
+        Some(Box::new(Kept { sent, types, spilled, with_values, directory }));
+    let rows = match of_rules {
+        Some(_) => Matched { rows, ids: Some(ids), numbering: Numbering::Rules, received },
+        None => Matched { rows, received, ..Matched::default() },
+    };
+    Ok(Joined { matches, unreadable, of_rules, rows })
+}
+
+/// The records of matches by rules, on disk, rule by rule.
+struct ByRules {
+    layout: JoinLayout,
+    filling: Filling,
+}
+
+impl ByRules {
+    fn new(layout: JoinLayout, directory: &Path) -> Result<Self> {
+        let filling = Filling::create(directory, layout.identifiers, layout.record())?;
+        Ok(Self { layout, filling })
+    }
+
+    fn push(&mut self, record: &[u8]) -> Result<()> {
+        self.filling.push(self.layout.read(record).rule, record)
+    }
+
+    /// Shows the records of rows that are linked, and returns the numbers of each rule.
+    fn link(
+        self,
+        wanted: WantedRows,
+        mut show: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<OfRules> {
+        let Self { layout, filling } = self;
+        let buckets = filling.finish()?;
+        let mut numbers = OfRules::new(layout.identifiers);
+        let mut links = OneToOne::new(layout.rows);
+        for rule in 0..buckets.count() {
+            numbers.matches[rule] = buckets.records(rule) as u64;
+            buckets.read(rule, |record| {
+                let JoinRecord { row, token, .. } = layout.read(record);
+                if wanted.by_rule(rule) && links.link(row, token) {
+                    numbers.rows[rule] += 1;
+                    show(record)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(numbers)
+    }
 }
 
 /// Adds every other row of a table once, and returns the positions of the earlier rows.

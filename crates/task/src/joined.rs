@@ -3,17 +3,22 @@
 use std::borrow::Cow;
 
 use vesica_core::error::Result;
-use vesica_keyset::key_rows::KeyRows;
+use vesica_keyset::{
+    key_number::KeyNumber,
+    key_rows::KeyRows,
+    linked::{RowToken, TOKEN},
+};
 use vesica_psi::payload::Opened;
 use vesica_table::{
     row_number::RowNumber,
     sent_columns::SentColumns,
     sent_types::SentType,
-    written::{Matched, Received},
+    written::{Matched, Numbering, Received},
 };
 
 use crate::{
     interface::{Call, Content, Found},
+    one_to_one::OneToOne,
     outcome::Outcome,
 };
 
@@ -23,14 +28,33 @@ pub(super) struct Joined {
     pub(super) matches: u64,
     /// The number of those keys whose payload cannot be read.
     pub(super) unreadable: u64,
+    /// The numbers of each rule, if rules make the keys.
+    pub(super) of_rules: Option<OfRules>,
     pub(super) rows: Matched,
+}
+
+/// The numbers of each rule.
+pub(super) struct OfRules {
+    /// Keys that both sides have.
+    pub(super) matches: Vec<u64>,
+    /// Rows that are linked.
+    pub(super) rows: Vec<u64>,
+}
+
+impl OfRules {
+    pub(super) fn new(rules: usize) -> Self {
+        Self { matches: vec![0; rules], rows: vec![0; rules] }
+    }
 }
 
 impl Joined {
     /// Returns the result of a run.
     pub(super) fn found(self) -> Found {
+        let (matches, rows) = self.of_rules.map(|of| (of.matches, of.rows)).unzip();
         let outcome = Outcome {
             matches: Some(self.matches),
+            matches_of_identifiers: matches.filter(|matches| matches.len() > 1),
+            rows_of_rules: rows,
             rows_written: Some(self.rows.rows.len() as u64),
             unreadable: Some(self.unreadable),
             ..Outcome::default()
@@ -44,6 +68,8 @@ struct HeldPayloads {
     sent: SentColumns,
     types: Vec<SentType>,
     opened: Opened,
+    /// Bytes before the values in a payload.
+    skip: usize,
     /// For each row, the number of its payload and of the sender's row in it; [`NOTHING`] if no readable payload came.
     of_rows: Vec<(u32, u32)>,
 }
@@ -51,9 +77,12 @@ struct HeldPayloads {
 const NOTHING: (u32, u32) = (u32::MAX, 0);
 
 /// Returns the receiver's rows with a shared key, once for each of the sender's rows with their key; if the call keeps
-/// unmatched rows, also those, once each.
+/// unmatched rows, also those, once each. By rules, returns linked rows.
 pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
-    let Call { sent, types, unmatched, .. } = call;
+    if call.is_by_rules() {
+        return linked(opened, call, set);
+    }
+    let Call { sent, types, wanted, .. } = call;
     let sent = sent.expect("a join sends columns");
     let mut payloads = vec![None; set.counts().used as usize];
     let mut unreadable = 0;
@@ -73,7 +102,7 @@ pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
                 rows.push(row);
                 of_rows.push(NOTHING);
             }
-            None if unmatched => {
+            None if wanted.unmatched => {
                 rows.push(row);
                 of_rows.push(NOTHING);
             }
@@ -81,9 +110,74 @@ pub(super) fn joined(opened: Opened, call: Call, set: &KeyRows) -> Joined {
         }
     }
     let matches = opened.positions().len() as u64;
-    let received =
-        Some(Box::new(HeldPayloads { sent, types, opened, of_rows }) as Box<dyn Received>);
-    Joined { matches, unreadable, rows: Matched { rows, received, ..Matched::default() } }
+    let received = HeldPayloads { sent, types, opened, skip: 0, of_rows };
+    let received = Some(Box::new(received) as Box<dyn Received>);
+    let rows = Matched { rows, received, ..Matched::default() };
+    Joined { matches, unreadable, of_rules: None, rows }
+}
+
+/// A match by a rule, counted from 0, of the first of the receiver's rows with this key.
+struct LinkCandidate {
+    rule: usize,
+    row: RowNumber,
+    payload: u32,
+}
+
+/// Returns the token at the beginning of a payload.
+pub(super) fn token_of(payload: &[u8]) -> RowToken {
+    *payload.first_chunk().expect("a payload has a token")
+}
+
+/// Returns the receiver's rows that are linked with a row of the sender; if the call keeps unmatched rows, also the
+/// others.
+fn linked(opened: Opened, call: Call, set: &KeyRows) -> Joined {
+    let Call { sent, types, wanted, sides, .. } = call;
+    let sent = sent.expect("a join sends columns");
+    let mut payloads = vec![None; set.counts().used as usize];
+    let mut unreadable = 0;
+    for (nth, key) in opened.positions().iter().enumerate() {
+        unreadable += u64::from(sent.rows_of(&opened.payload(nth)[TOKEN..]).is_none());
+        // Random keys that hide a table's gaps come after the others, and no row has them.
+        if let Some(payload) = payloads.get_mut(*key as usize) {
+            *payload = Some(nth as u32);
+        }
+    }
+    let keyed = set.first_places().zip(payloads);
+    let keyed = keyed.filter_map(|(place, payload)| payload.map(|payload| (place, payload)));
+    let candidate = |(place, payload)| {
+        let row = RowNumber::at(place / sides.identifiers);
+        LinkCandidate { rule: place % sides.identifiers, row, payload }
+    };
+    let mut candidates: Vec<_> = keyed.map(candidate).collect();
+    candidates.sort_by_key(|candidate| candidate.rule);
+    let mut links = OneToOne::new(set.counts().read);
+    candidates.retain(|candidate| {
+        let token = token_of(opened.payload(candidate.payload as usize));
+        wanted.by_rule(candidate.rule) && links.link(candidate.row, token)
+    });
+    let matches = set.keys_of_identifiers(KeyNumber::at_all(opened.positions()));
+    let mut of_rules = OfRules { matches, ..OfRules::new(sides.identifiers) };
+    candidates.iter().for_each(|candidate| of_rules.rows[candidate.rule] += 1);
+    candidates.sort_unstable_by_key(|candidate| candidate.row);
+    let mut found = candidates.into_iter().peekable();
+    let (mut rows, mut ids, mut of_rows) = (Vec::new(), Vec::new(), Vec::new());
+    for row in RowNumber::all(set.counts().read) {
+        let found = found.next_if(|candidate| candidate.row == row);
+        if found.is_none() && !wanted.unmatched {
+            continue;
+        }
+        let is_read =
+            |payload: &u32| sent.rows_of(&opened.payload(*payload as usize)[TOKEN..]).is_some();
+        let payload = found.as_ref().map(|found| found.payload).filter(is_read);
+        of_rows.push(payload.map_or(NOTHING, |payload| (payload, 0)));
+        ids.push(found.map_or(0, |found| found.rule as u64 + 1));
+        rows.push(row);
+    }
+    let matches = opened.positions().len() as u64;
+    let received = HeldPayloads { sent, types, opened, skip: TOKEN, of_rows };
+    let received = Some(Box::new(received) as Box<dyn Received>);
+    let rows = Matched { rows, ids: Some(ids), numbering: Numbering::Rules, received };
+    Joined { matches, unreadable, of_rules: Some(of_rules), rows }
 }
 
 impl Received for HeldPayloads {
@@ -98,7 +192,10 @@ impl Received for HeldPayloads {
     fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
         let values = match self.of_rows[nth] {
             NOTHING => None,
-            (payload, row) => self.sent.row(self.opened.payload(payload as usize), row as usize),
+            (payload, row) => {
+                let payload = &self.opened.payload(payload as usize)[self.skip..];
+                self.sent.row(payload, row as usize)
+            }
         };
         let borrowed = |value: Option<_>| value.map(Cow::Borrowed);
         Ok(match values {

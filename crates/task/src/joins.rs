@@ -4,6 +4,8 @@
 //! describes a payload. Of several rows with the same key, the sender sends the first one, or as many as the terms
 //! allow; each of the receiver's rows is written once for each of them.
 //!
+//! By rules, a payload is the token of a row and its columns, and rows are linked [one to one](crate::one_to_one).
+//!
 //! A payload that cannot be read leaves its columns empty and is counted. It does not end the run, so that a malicious
 //! sender does not see that its key matched.
 
@@ -12,10 +14,11 @@ use vesica_core::{
     difference::Difference,
     error::{Error, Misuse, Result},
     parties::Role,
-    words::{counted, grouped},
+    words::counted,
 };
 use vesica_keyset::{
     key_rows::KeyRows,
+    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -37,6 +40,7 @@ use crate::{
     outcome::Outcome,
     piece::{JoinLayout, JoinPiece},
     query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
+    rows::matching,
 };
 
 impl Query {
@@ -55,6 +59,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: true,
     takes_identifiers: false,
+    takes_rules: Some(AmbiguousKeys::ByNoRule),
     takes_order: false,
     is_told: true,
     keeps_rows: true,
@@ -94,16 +99,22 @@ impl Task for Join {
 
     fn facts(&self, scenario: &Scenario, learner: Role) -> Vec<Fact> {
         let (columns, rows) = scenario.sent.clone();
-        vec![scenario.matches(learner), Fact::Columns { columns, rows }]
+        let mut facts = vec![scenario.matches(learner)];
+        if scenario.rules.len() > 1 {
+            facts.extend([Fact::Rules { rules: scenario.rules.clone() }, Fact::SameRow]);
+        }
+        facts.push(Fact::Columns { columns, rows });
+        facts
     }
 
-    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
-        vec![Secret::OtherColumns]
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let of_rules = (scenario.rules.len() > 1).then_some(Secret::KeysOfRules);
+        of_rules.into_iter().chain([Secret::OtherColumns]).collect()
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
         let matches = outcome.matches?;
-        let mut line = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        let mut line = matching(matches, outcome, context);
         if let Some(rows) = outcome.rows_written {
             line += &format!("; {}", (context.written)(counted(rows, "row")));
         }
@@ -187,8 +198,7 @@ impl ByPartitions for Joining {
     type Piece = JoinPiece;
 
     fn layout(&self) -> JoinLayout {
-        let Call { sent, rows, .. } = &self.call;
-        JoinLayout { place: sent.as_ref().map_or(0, |sent| sent.bytes as usize), rows: *rows }
+        JoinLayout::of(&self.call)
     }
 
     fn prepare(&self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Ends> {
@@ -210,11 +220,9 @@ impl ByPartitions for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Option<JoinPiece>> {
-        let Call { request, sent, .. } = &self.call;
         let Partition { set, items, .. } = partition;
-        let opened = party.opened(items.items(), set, request, channel, rng)?;
-        let sent = sent.as_ref().expect("a join sends columns");
-        Ok(opened.map(|opened| join_pieces::piece(&opened, sent, partition)))
+        let opened = party.opened(items.items(), set, &self.call.request, channel, rng)?;
+        Ok(opened.map(|opened| join_pieces::piece(&opened, &self.call, partition)))
     }
 
     fn add_up<'a>(

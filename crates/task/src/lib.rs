@@ -18,6 +18,7 @@ mod join_pieces;
 mod joined;
 pub mod joins;
 pub mod noise;
+mod one_to_one;
 pub mod outcome;
 pub mod piece;
 pub mod query;

@@ -4,7 +4,10 @@
 //! little-endian, with eight bytes unless stated otherwise.
 
 use vesica_core::error::{Error, Result};
-use vesica_keyset::partitions::item_bytes;
+use vesica_keyset::{
+    linked::{RowToken, TOKEN},
+    partitions::item_bytes,
+};
 use vesica_primitives::Block;
 use vesica_psi::{
     DigestLength, MAX_ITEMS, Set,
@@ -157,25 +160,58 @@ pub struct JoinPiece {
     pub matches: u64,
     /// The number of matches whose payload cannot be read.
     pub unreadable: u64,
-    /// A record for each written row: the number of the receiver's row, and the place of the payload of its key, or
-    /// zeros if that cannot be read.
+    /// A record for each written row: the place of its key among the keys of all of the receiver's rows; by rules, the
+    /// token of the sender's row; and its values, or zeros if they cannot be read. By rules, there is one record for
+    /// each match, and only some of their rows are written.
     pub records: Zeroizing<Vec<u8>>,
 }
 
 /// The facts on which the layout of a [`JoinPiece`] depends.
 #[derive(Debug, Clone, Copy)]
 pub struct JoinLayout {
-    /// Bytes of a place of a payload.
-    pub place: usize,
-    /// The rows of the table.
+    /// Bytes of the token of a row of the sender; 0 unless rules make the keys.
+    pub token: usize,
+    /// Bytes of a row's values.
+    pub values: usize,
+    /// The rows of the receiver's table.
     pub rows: u64,
+    /// The number of keys of a row.
+    pub identifiers: usize,
 }
 
 impl JoinLayout {
+    /// Returns the layout in a run.
+    pub(crate) fn of(call: &Call) -> Self {
+        let values = call.sent.as_ref().map_or(0, |sent| sent.bytes as usize);
+        let token = if call.is_by_rules() { TOKEN } else { 0 };
+        Self { token, values, rows: call.rows, identifiers: call.sides.identifiers }
+    }
+
     /// Returns the bytes of a record.
     pub fn record(&self) -> usize {
-        size_of::<u64>() + self.place
+        size_of::<u64>() + self.token + self.values
     }
+
+    /// Reads a record of this length.
+    pub(crate) fn read<'a>(&self, record: &'a [u8]) -> JoinRecord<'a> {
+        let (place, rest) = number(record).unwrap_or((u64::MAX, &[]));
+        let (token, values) = rest.split_at(self.token);
+        let of_row = self.identifiers as u64;
+        let (row, rule) = (RowNumber::new(place / of_row), (place % of_row) as usize);
+        JoinRecord { row, rule, token: token.try_into().unwrap_or_default(), values }
+    }
+}
+
+/// A record of a [`JoinPiece`].
+pub(crate) struct JoinRecord<'a> {
+    /// The receiver's row.
+    pub(crate) row: RowNumber,
+    /// The number of the identifier or the rule, counted from 0.
+    pub(crate) rule: usize,
+    /// The token of the sender's row; zeros if it has none.
+    pub(crate) token: RowToken,
+    /// The values of the sender's row.
+    pub(crate) values: &'a [u8],
 }
 
 impl Piece for JoinPiece {
@@ -190,17 +226,12 @@ impl Piece for JoinPiece {
         let (matches, rest) = number(bytes)?;
         let (unreadable, records) = number(rest)?;
         let mut all = records.chunks_exact(layout.record());
-        let are_rows = all.all(|record| row_of(record).get() < layout.rows);
+        let are_rows = all.all(|record| layout.read(record).row.get() < layout.rows);
         let is_whole = records.len().is_multiple_of(layout.record());
         let is_sound = unreadable <= matches && matches <= MAX_ITEMS as u64;
         let records = Zeroizing::new(records.to_vec());
         (are_rows && is_whole && is_sound).then_some(Self { matches, unreadable, records })
     }
-}
-
-/// Returns the row of a record of a [`JoinPiece`].
-pub(crate) fn row_of(record: &[u8]) -> RowNumber {
-    RowNumber::new(number(record).map_or(u64::MAX, |(row, _)| row))
 }
 
 /// A share of the number that a partition adds to the result.
@@ -388,11 +419,19 @@ mod tests {
 
     #[test]
     fn pieces_of_joins_go_round_and_are_checked() {
-        let layout = JoinLayout { place: 8, rows: 10 };
+        let layout = JoinLayout { token: 0, values: 8, rows: 10, identifiers: 1 };
         goes_round::<JoinPiece>(&words(&[2, 1, 9, 77, 9, 78]), &layout);
         goes_round::<JoinPiece>(&words(&[0, 0]), &layout);
         let piece = JoinPiece::decode(&words(&[2, 1, 9, 77]), &layout).unwrap();
-        assert_eq!((piece.matches, piece.unreadable, row_of(&piece.records).get()), (2, 1, 9));
+        let row = layout.read(&piece.records).row.get();
+        assert_eq!((piece.matches, piece.unreadable, row), (2, 1, 9));
+        let by_rules = JoinLayout { token: TOKEN, identifiers: 4, ..layout };
+        goes_round::<JoinPiece>(&words(&[1, 0, 39, 5, 6, 77]), &by_rules);
+        let piece = JoinPiece::decode(&words(&[1, 0, 39, 5, 6, 77]), &by_rules).unwrap();
+        let JoinRecord { row, rule, token, values } = by_rules.read(&piece.records);
+        assert_eq!((row.get(), rule), (9, 3));
+        assert_eq!((&token[..], values), (&words(&[5, 6])[..], &words(&[77])[..]));
+        assert!(JoinPiece::decode(&words(&[1, 0, 40, 5, 6, 77]), &by_rules).is_none());
         for (why, numbers) in [
             ("a row that is not in the table", &[1, 0, 10, 77][..]),
             ("half a record", &[1, 0, 9]),

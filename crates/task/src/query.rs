@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Serialize, Serializer};
 use vesica_core::error::{Error, Misuse, Result};
-use vesica_keyset::numbers::MAX_SCALE;
+use vesica_keyset::{linked::AmbiguousKeys, numbers::MAX_SCALE};
 use vesica_select::Select;
 use vesica_table::output::Access;
 
@@ -71,6 +71,8 @@ pub struct QueryKind {
     pub takes_columns: bool,
     /// Whether rows may have several identifiers.
     pub takes_identifiers: bool,
+    /// The treatment of ambiguous keys, if rules may make the keys.
+    pub takes_rules: Option<AmbiguousKeys>,
     /// Whether both sides may write matches in the same order.
     pub takes_order: bool,
     /// Whether any side learns the result.

@@ -147,7 +147,7 @@ impl<'a> Gathered<'a> {
                 if matches.is_some() {
                     linked.count(call.sides.identifiers, &mut outcome);
                 }
-                linked.into_matched()
+                linked.into_matched(call.wanted)
             }
             Some(ids) => Matched { rows, ids: Some(ids), ..Matched::default() },
             None => {

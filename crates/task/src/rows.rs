@@ -10,6 +10,7 @@ use vesica_core::{
 use vesica_keyset::{
     key_number::KeyNumber,
     key_rows::KeyRows,
+    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -53,6 +54,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: true,
+    takes_rules: Some(AmbiguousKeys::ByFirstRule),
     takes_order: true,
     is_told: true,
     keeps_rows: true,
@@ -98,15 +100,7 @@ impl Task for Rows {
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
-        let matches = outcome.matches?;
-        let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
-        let of = match &outcome.matches_of_identifiers {
-            Some(counts) => {
-                let kind = if outcome.rows_of_rules.is_some() { "rule" } else { "identifier" };
-                format!("{of} ({})", by_kind(counts, kind))
-            }
-            None => of,
-        };
+        let of = matching(outcome.matches?, outcome, context);
         let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
         Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
@@ -169,6 +163,18 @@ impl Telling for Rows {
                 Ok(all.found())
             }
         }
+    }
+}
+
+/// Describes the number of matching keys, in all and by identifier or rule if there are several.
+pub(super) fn matching(matches: u64, outcome: &Outcome, context: &Context<'_>) -> String {
+    let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+    match &outcome.matches_of_identifiers {
+        Some(counts) => {
+            let kind = if outcome.rows_of_rules.is_some() { "rule" } else { "identifier" };
+            format!("{of} ({})", by_kind(counts, kind))
+        }
+        None => of,
     }
 }
 
@@ -292,7 +298,7 @@ impl Party for PreparedMethod<Intersecting> {
                 Some(Numbering::Rules) => {
                     let linked = LinkedRows::of(&matches, set);
                     linked.count(call.sides.identifiers, &mut outcome);
-                    linked.into_matched()
+                    linked.into_matched(call.wanted)
                 }
                 numbering => matched(&matches, numbering, items, set),
             });

@@ -62,6 +62,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
+    takes_rules: None,
     takes_order: false,
     is_told: false,
     keeps_rows: false,

@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 use vesica_core::error::Result;
-use vesica_keyset::linked::{FIELDS_HASH, LinkedRow, RuleKeys};
+use vesica_keyset::linked::{FIELDS_HASH, RuleKeys};
 use vesica_linkage::{MatchField, Rules};
 use vesica_normalize::{digest::Digest, null_values::NullValues};
 use vesica_spec::{self as spec, Fault, Judged, Table};
@@ -254,17 +254,14 @@ impl KeyedRows {
         let maker = RuleKeys::new(&scan, Arc::new(rules.clone()), null_values.clone())?;
         let mut rows = Vec::new();
         scan.rows(|row| {
-            let LinkedRow { keys, fields } = maker.of(&row)?;
-            let short = |key: Vec<u8>| {
+            let short = |key: &[u8]| {
                 let mut half = [0; 16];
-                half.copy_from_slice(&Digest::of(&key).as_bytes()[..16]);
+                half.copy_from_slice(&Digest::of(key).as_bytes()[..16]);
                 u128::from_le_bytes(half)
             };
-            rows.push(KeyedRow {
-                person: people.number(row.field(truth)),
-                keys: keys.into_iter().map(|key| key.map(short)).collect(),
-                fields,
-            });
+            let mut keys = Vec::new();
+            let fields = maker.show(&row, |key| keys.push(key.map(short)))?;
+            rows.push(KeyedRow { person: people.number(row.field(truth)), keys, fields });
             Ok(())
         })?;
         Ok(Self { rows })
@@ -370,8 +367,8 @@ mod tests {
 
     #[test]
     fn rules_are_judged_alone_and_together() {
-        let found = evaluate(table(A, &RULES), Some(table(B, &RULES)), &NullValues::default())
-            .unwrap();
+        let found =
+            evaluate(table(A, &RULES), Some(table(B, &RULES)), &NullValues::default()).unwrap();
         assert_eq!((found.rows, found.linked), ([6, 5], 3));
         let counts = |quality: &Quality| (quality.matched, quality.right);
         let alone: Vec<_> = found.rules.iter().map(|rule| counts(&rule.alone)).collect();

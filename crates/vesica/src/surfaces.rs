@@ -336,6 +336,7 @@ fn worded(fact: &Fact, learner: Role) -> String {
         Fact::Matches { .. } => "matches".to_owned(),
         Fact::Identifiers => "identifiers".to_owned(),
         Fact::Rules { rules } => format!("{} rules", rules.len()),
+        Fact::SameRow => "same row".to_owned(),
         Fact::Columns { columns, rows } => format!("{}, {rows} rows", columns.join("+")),
         Fact::Number { of, minimum, noise, .. } => {
             let of = match of {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use vesica_core::error::Class;
+use vesica_keyset::linked::{AmbiguousKeys, TOKEN};
 use vesica_linkage::{MatchField, Rules, rules_of};
 use vesica_net::transport::memory;
 use vesica_select::{Declared, Keys, Side};
@@ -255,7 +256,10 @@ fn linked(texts: &[&str]) -> Offer {
     let fields: Vec<MatchField> = fields.map(|field| field.parse().unwrap()).to_vec();
     let rules = Rules::new(rules_of(texts, &fields).unwrap(), fields).unwrap();
     let keys = rules.fields().iter().map(|field| field.normalize().clone()).collect();
-    Offer { rules: Some(RuleTerms::of(&rules)), ..Offer::new(keys, Learns::Both) }
+    Offer {
+        rules: Some(RuleTerms::of(&rules, AmbiguousKeys::default())),
+        ..Offer::new(keys, Learns::Both)
+    }
 }
 
 #[test]
@@ -268,11 +272,7 @@ fn rules_are_for_rows_in_no_common_order() {
     assert_eq!(wire.mirrored(Role::B).unwrap().rules, good.rules);
     let refused = "rules for an offer that takes none";
     for (change, said, fault) in [
-        (
-            (|o| o.query = Query::COUNT) as fn(&mut Offer),
-            "only a query for rows takes rules",
-            refused,
-        ),
+        ((|o| o.query = Query::COUNT) as fn(&mut Offer), "only rows and joins take rules", refused),
         (|o| o.identifiers = vec![1, 3], "leave out identifiers", refused),
         (|o| o.align = true, "leave out --align", "a common order for a query that has none"),
         (|o| o.diagnose = true, "name one --key in place of rules", refused),
@@ -283,7 +283,7 @@ fn rules_are_for_rows_in_no_common_order() {
         ),
         (
             |o| (o.query, o.learns) = (Query::JOIN, Learns::Me),
-            "a join hands over columns, and by rules (1. first, last, dob; 2. sorted_words",
+            "treat ambiguous keys in another way",
             refused,
         ),
     ] {
@@ -293,6 +293,27 @@ fn rules_are_for_rows_in_no_common_order() {
         assert!(error.contains(said), "{error}");
         assert_eq!(WireOffer::new(&bad, Role::A).fault(), Some(fault));
     }
+}
+
+/// In a join, ambiguous keys take no part by any rule, and one row per key is sent.
+#[test]
+fn rules_link_the_rows_of_a_join() {
+    let mut good = linked(&["person"]);
+    (good.query, good.learns) = (Query::JOIN, Learns::Peer);
+    good.rules = good.rules.map(|rules| rules.in_query(good.query.kind));
+    good.sends = Some(SentColumns { columns: vec!["v".to_owned()], bytes: 40, rows: 1 });
+    assert!(good.check().is_ok());
+    let wire = WireOffer::new(&good, Role::A);
+    assert_eq!(wire.fault(), None);
+    assert_eq!(wire.offer(Role::A).unwrap(), good);
+    assert_eq!(wire.mirrored(Role::B).unwrap().rules, good.rules);
+    let sent = good.sends.as_ref().unwrap();
+    assert_eq!(RuleTerms::payload_len(good.rules.as_ref(), sent), 40 + TOKEN);
+    assert_eq!(RuleTerms::payload_len(None, sent), 40);
+    good.sends = good.sends.map(|sent| SentColumns { rows: 2, ..sent });
+    assert!(good.check().unwrap_err().to_string().contains("send one row per key"));
+    let refused = Some("rules for an offer that takes none");
+    assert_eq!(WireOffer::new(&good, Role::A).fault(), refused);
 }
 
 /// The part that a task checks is the same for an offer and for its form on the wire.

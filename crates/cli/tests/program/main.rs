@@ -32,6 +32,7 @@ mod joint_agreement;
 mod judged;
 mod kept_files;
 mod linked;
+mod linked_join;
 #[cfg(unix)]
 mod losses;
 mod meeting;

@@ -35,6 +35,8 @@ impl Job {
         } else if self.duplicates == Duplicates::All && sends.is_none() {
             "all rows of a key are for the side that sends columns; every matching row of the other side is written \
              anyway"
+        } else if self.duplicates == Duplicates::All && self.offer.rules.is_some() {
+            "by rules, one of the rows with equal fields is sent: leave out --duplicates"
         } else if self.duplicates != Duplicates::All && rows > 1 {
             "sending more than one row per key requires that all duplicates are sent"
         } else {

@@ -70,6 +70,16 @@ fn pieces_are_read_again() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// The sessions of a run have the same tokens of rows, and another run has others.
+#[test]
+fn tokens_are_those_of_the_journal() {
+    let folders = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let token = |folder| Journal::open(&resume(folder)).unwrap().token_secret().token(5);
+    let [first, other] = folders.each_ref().map(token);
+    assert_eq!(token(&folders[0]), first);
+    assert_ne!(first, other);
+}
+
 /// Commitments outlast everything except a run that starts over, regardless of the other side's progress.
 #[test]
 fn commitments_are_remembered() {

@@ -14,7 +14,7 @@ use vesica_keyset::{
 };
 use vesica_net::{CancelToken, SessionId};
 use vesica_table::pieces;
-use vesica_task::interface::{Call, Gather};
+use vesica_task::interface::{Call, Gather, WantedRows};
 use zeroize::Zeroizing;
 
 use super::{Chosen, Computed, Opening, Session, watch};
@@ -113,7 +113,7 @@ impl Session<'_> {
         start: &mut dyn FnMut(Elsewhere<'_>, Arc<Slots>),
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let (mut opening, committed) = self.open_sets(counts, false, rng)?;
+        let (mut opening, committed) = self.open_sets(counts, WantedRows::default(), rng)?;
         let chosen = self.pick(&mut opening, committed, false, rng)?;
         let Opening { call, peer_items, done, .. } = opening;
         let (gathered, pieces) = self.begin_partitions(&chosen, &call, spill, done)?;

@@ -17,7 +17,7 @@ use vesica_psi::{
 };
 use vesica_table::rows::MAX_ROWS;
 use vesica_task::{
-    interface::{Call, Found, PartyKeys, Request},
+    interface::{Call, Found, PartyKeys, Request, WantedRows},
     outcome::Outcome,
     sides::Sides,
 };
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
     pub(crate) fn compute_jointly(
         &mut self,
         keys: TableKeys,
-        unmatched: bool,
+        wanted: WantedRows,
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
                 let call = Call {
                     sent: self.terms.sent_columns().cloned(),
                     types,
-                    unmatched,
+                    wanted,
                     secret: Some(Arc::new(secret)),
                     ..Call::new(
                         Request { partitions, ..request },

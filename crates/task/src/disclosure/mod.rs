@@ -49,6 +49,8 @@ pub enum Fact {
         /// The rules, in order.
         rules: Vec<String>,
     },
+    /// The matches that are of one row of the other side.
+    SameRow,
     /// Values of the other side's columns, in matching rows.
     Columns {
         /// The names of the columns; empty if the other side has yet to name them.
@@ -175,6 +177,11 @@ pub enum Assumption {
         receiver: Role,
         /// Whether it learns first and reveals the result to the other side.
         tells: bool,
+    },
+    /// The program of the side that receives columns keeps them for rows that are linked one to one.
+    OneToOne {
+        /// The side that receives them.
+        receiver: Role,
     },
     /// Values are accepted as the sending side provides them.
     SentValues {

@@ -181,6 +181,7 @@ impl Fact {
                     rules.collect::<Vec<_>>().join("; ")
                 )
             }
+            Self::SameRow => format!("which of these keys are of one row of {other}"),
             Self::Columns { columns, rows } => {
                 let names = match &columns[..] {
                     [] => format!("the values of columns that {other} names"),
@@ -325,6 +326,11 @@ impl Assumption {
                 names.of(*receiver)
             ),
             Self::Malicious { receiver, tells } => malicious(names, *receiver, *tells, past),
+            Self::OneToOne { receiver } => format!(
+                "Columns reach the program of {} with each key that matches. It writes them only where one row of each side is \
+                 linked, by the first rule that matches; the protocol does not enforce this.",
+                names.of(*receiver)
+            ),
             Self::SentValues { sender } => {
                 let verb = if past { "sent" } else { "sends" };
                 format!(

@@ -56,6 +56,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Select,
     takes_columns: false,
     takes_identifiers: false,
+    takes_rules: None,
     takes_order: false,
     is_told: true,
     keeps_rows: false,

@@ -4,7 +4,7 @@
 //! tests that otherwise use a sample (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
-    Failure, aarch64, browser, constant_time, cross, fuzz, interop,
+    Failure, aarch64, browser, constant_time, cross, fuzz, interop, linkage,
     programs::Built,
     python, release,
     repository::{OPTIONAL, Repository},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The steps, in order.
-pub const STEPS: [Step; 11] = [
+pub const STEPS: [Step; 12] = [
     Step { name: "every test in full", minutes: 180, work: StepWork::Tests(everything) },
     Step { name: "tests on the portable backends", minutes: 60, work: StepWork::Tests(computing) },
     Step { name: "AArch64, emulated", minutes: 90, work: StepWork::Tests(aarch64::step) },
@@ -31,6 +31,7 @@ pub const STEPS: [Step; 11] = [
         work: StepWork::Tests(browser::test_in_full),
     },
     Step { name: "the second implementation", minutes: 20, work: StepWork::Tests(interop::test) },
+    Step { name: "rules on public sets", minutes: 5, work: StepWork::Check(linkage::judge) },
     Step { name: "a minute of each fuzz target", minutes: 60, work: StepWork::Check(fuzz::run) },
     Step { name: "other systems", minutes: 30, work: StepWork::Check(cross::check) },
     Step {

@@ -17,6 +17,7 @@ mod failure;
 mod fuzz;
 mod interop;
 mod licences;
+mod linkage;
 mod named;
 mod programs;
 mod python;

@@ -5,7 +5,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use vesica_linkage::{MatchField, Preset, Rules};
+use vesica_linkage::{MatchField, Preset, Rules, rules_of};
 use vesica_normalize::null_values::NullValues;
 use vesica_testkit::population::{Record, TwoTables, two_tables};
 
@@ -85,6 +85,58 @@ fn quality(preset: Preset, rows: usize, seed: u64) -> Quality {
         precision: right / matched.len() as f64,
         same_person: same.len() as f64 / matched.len() as f64,
     }
+}
+
+/// The pairs of different people that agree by a rule, one in each of two tables.
+struct AgreeingPairs {
+    /// Their number, as one of the tables predicts it.
+    expected: usize,
+    /// Their number.
+    actual: usize,
+}
+
+/// Predicts the pairs of each rule from one half of a population, and counts them between the halves.
+fn agreeing_pairs(rules: &Rules, rows: usize, seed: u64) -> Vec<AgreeingPairs> {
+    let people = two_tables(2 * rows, seed).ours;
+    let (here, there) = people.split_at(rows);
+    let [here, there] = [here, there].map(|half| keys(rules, half));
+    let rows_of_keys = |half: &[Keys], rule: usize| {
+        let mut rows: HashMap<u64, usize> = HashMap::new();
+        half.iter()
+            .filter_map(|keys| keys[rule])
+            .for_each(|key| *rows.entry(key).or_default() += 1);
+        rows
+    };
+    let of_rule = |rule| {
+        let [here, there] = [&here, &there].map(|half| rows_of_keys(half, rule));
+        // Both halves have the same number of rows, so P pairs within one predict 2·P between both.
+        let expected = here.values().map(|rows| rows * (rows - 1)).sum();
+        let between = |(key, rows)| rows * there.get(key).copied().unwrap_or(0);
+        AgreeingPairs { expected, actual: here.iter().map(between).sum() }
+    };
+    (0..rules.rules().len()).map(of_rule).collect()
+}
+
+/// One table predicts the false matches of each rule well enough to choose rules by.
+#[test]
+#[ignore = "assure: the keys of 600,000 rows take half a minute"]
+fn false_matches_are_those_predicted() {
+    let fields: Vec<MatchField> = FIELDS.map(|field| field.parse().unwrap()).to_vec();
+    let rules = Rules::new(rules_of(&["ladder"], &fields).unwrap(), fields).unwrap();
+    let all: Vec<_> = (1..=3).map(|seed| agreeing_pairs(&rules, 100_000, seed)).collect();
+    let mut judged = 0;
+    for (at, rule) in rules.rules().iter().enumerate() {
+        let sum =
+            |of: fn(&AgreeingPairs) -> usize| all.iter().map(|run| of(&run[at])).sum::<usize>();
+        let (expected, actual) = (sum(|pairs| pairs.expected), sum(|pairs| pairs.actual));
+        println!("{rule}: {expected} for {actual}");
+        if actual >= 3 * 20 {
+            let ratio = expected as f64 / actual as f64;
+            assert!((0.7..1.5).contains(&ratio), "{rule}: {expected} for {actual}");
+            judged += 1;
+        }
+    }
+    assert!(judged >= 8, "{judged} rules have enough false matches");
 }
 
 #[test]

@@ -123,6 +123,26 @@ def test_rules_find_rows_that_are_written_differently(both: Both) -> None:
         both(call(NORTH, HERE, "sondex(first)"), call(SOUTH, THERE, RULES))
 
 
+def test_rules_link_the_rows_of_a_join(both: Both) -> None:
+    given: dict[str, Any] = {"match": RULES}
+    mine, _ = both(
+        lambda end: vesica.intersect(
+            NORTH,
+            field=HERE,
+            learns="me",
+            receive=True,
+            join="left",
+            select=["id"],
+            partner=end,
+            **given,
+        ),
+        lambda end: vesica.intersect(
+            SOUTH, field=THERE, learns="peer", send="Vorname", partner=end, **given
+        ),
+    )
+    assert mine.rows.rows() == [(2, 1, "Bill"), (3, 2, "Ana"), (0, 3, None), (1, 4, "Grace")]
+
+
 def test_the_quality_of_rules(tmp_path: Path) -> None:
     found = vesica.match_quality(
         NORTH, SOUTH, truth="id", their_truth="person", field=HERE, their_field=THERE, match=RULES
@@ -345,7 +365,16 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "threshold": (vesica.threshold, "b.csv", {"at_least": 3}),
         "shares": (vesica.shares, "b.csv", {"output": "b.shares"}),
     }
-    alone = ("check", "match_quality", "plan", "preview", "publish", "Partner", "local_pair", "simulate")
+    alone = (
+        "check",
+        "match_quality",
+        "plan",
+        "preview",
+        "publish",
+        "Partner",
+        "local_pair",
+        "simulate",
+    )
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:
         for name in (*others, *alone):

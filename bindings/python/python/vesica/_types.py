@@ -100,8 +100,8 @@ class RowOptions(Options, total=False):
     """Further arguments of a run for rows, for keys that rules derive from fields.
 
     Keys:
-        field: In place of ``key``, the fields of the rules: texts such as ``first=Vorname:name``, or
-            a dictionary of names, each with its column or ``{"column": …, "normalize": …}``.
+        field: In place of ``key``, the fields of the rules: texts such as ``first=Vorname:name``,
+            or a dictionary of names, each with its column or ``{"column": …, "normalize": …}``.
         match: In place of ``key``: rules by which rows match, the strictest first, such as
             ``first, soundex(last), dob``; or ``person``, ``person+address`` or ``ladder``.
         pad_keys: Add random keys, so that only the number of rows shows.

@@ -146,16 +146,16 @@ impl KeyRows {
         let too_many = |row| ExcessRow { row, of: Exceeded::Rows };
         let other_label = |row| ExcessRow { row, of: Exceeded::Labels };
         match brought {
-            Brought::Nothing => {}
-            Brought::Linked(linked) => {
-                if linked.sent.is_some() {
-                    let len = linked.payload_len();
-                    let payload = |of_row: &[u8]| of_row[FIELDS_HASH..].to_vec();
-                    let of_rows = of_rows.chunks_exact(linked.len()).flat_map(payload).collect();
-                    let room = Room { bytes: len, rows: 1 };
-                    self.gather(of_rows, room, Duplicates::First).map_err(too_many)?;
+            Brought::Linked(linked) if linked.sent.is_some() => {
+                let bytes = linked.payload_len();
+                let mut payloads = Vec::with_capacity(of_rows.len() / linked.len() * bytes);
+                for of_row in of_rows.chunks_exact(linked.len()) {
+                    payloads.extend_from_slice(&of_row[FIELDS_HASH..]);
                 }
+                let room = Room { bytes, rows: 1 };
+                self.gather(payloads, room, Duplicates::First).map_err(too_many)?;
             }
+            Brought::Nothing | Brought::Linked(_) => {}
             Brought::Number => self.add_up(&of_rows, 1, None).map_err(other_label)?,
             Brought::Query(columns) => match columns.touches() {
                 Some(touches) => self.join_touches(&of_rows, touches).map_err(other_label)?,

@@ -28,6 +28,9 @@ use crate::Result;
 /// The most rows of an item.
 pub const MAX_ROWS: usize = 16;
 
+/// Bytes of memory of a triple while it is made: the messages of an OT in each direction.
+const TRIPLE: usize = 64;
+
 /// A condition of a match: T's table has a label at S's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
@@ -150,7 +153,8 @@ impl Plan {
     pub(super) fn lookup_memory(&self) -> [usize; 2] {
         let (Some(tables), Some(plan)) = (self.tables(), self.lookup) else { return [0; 2] };
         let (bins, sizes) = (self.circuit_psi().bins(), self.sizes);
-        let both = lookup::memory(tables) + bins * (plan.rows + 2 * size_of::<u64>());
+        let triples = TRIPLE * self.lookup_demand().triples();
+        let both = lookup::memory(tables) + bins * (plan.rows + 2 * size_of::<u64>()) + triples;
         let of_other = sizes.sender * plan.rows * size_of::<u32>();
         let of_table = sizes.receiver * plan.positions + bins * tables.bits * size_of::<u64>();
         [both + of_other, both + of_table]

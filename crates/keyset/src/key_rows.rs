@@ -13,6 +13,7 @@ use crate::{
     places::{Hashed, Places},
     profile::Profiling,
     query_columns::{QueryColumns, Slot},
+    reading::Exceeded,
     touches::{self, Touches},
 };
 
@@ -479,15 +480,6 @@ pub(crate) struct ExcessRow {
     pub(crate) row: RowNumber,
     /// The limit.
     pub(crate) of: Exceeded,
-}
-
-/// A limit on the rows of a key.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Exceeded {
-    /// There are too many rows.
-    Rows,
-    /// The row has another label, or one too many.
-    Labels,
 }
 
 /// The room for rows in a payload.

@@ -12,7 +12,6 @@ use vesica_table::{rows::Scan, sent_columns::SentColumns};
 
 use crate::{
     key::{Duplicates, Extractor, KeyColumn, Nulls},
-    key_rows::Exceeded,
     linked::{AmbiguousKeys, TokenSecret},
     query_columns::QueryColumns,
     sketch::SketchSecret,
@@ -56,6 +55,15 @@ pub struct Reading {
     pub survey: bool,
     /// The secret under which to sketch the set, if any.
     pub sketch: Option<SketchSecret>,
+}
+
+/// A limit on the rows of a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Exceeded {
+    /// There are too many rows.
+    Rows,
+    /// The row has another label, or one too many.
+    Labels,
 }
 
 impl Reading {

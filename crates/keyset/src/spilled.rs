@@ -20,9 +20,10 @@ use crate::{
     counts::RowCounts,
     findings::Tally,
     key_number::KeyNumber,
-    key_rows::{Exceeded, ExcessRow, KeyRows, Repetition},
+    key_rows::{ExcessRow, KeyRows, Repetition},
     maker::Made,
     profile::{Profile, Profiling},
+    reading::Exceeded,
     rule_findings::{self, RuleFindings},
     sketch::{Sketch, SketchSecret},
 };

@@ -17,14 +17,14 @@ use vesica_task::{
 use crate::{Connection, Fault, InvitedParties, Job, JobTable, Result, Table, Terms};
 
 /// The options that say which keys the leader learns about, and who else learns.
-struct Places<'a> {
+struct PlaceOptions<'a> {
     leader: Option<&'a str>,
     pivot: Option<&'a str>,
     at_least: Option<usize>,
     learners: &'a [String],
 }
 
-impl Places<'_> {
+impl PlaceOptions<'_> {
     /// Returns the parties and their places.
     fn cast(&self, parties: Vec<NamedParty>) -> Result<Cast> {
         let missing = |options, purpose| Fault::Missing { options, purpose };
@@ -84,7 +84,7 @@ impl Job {
             name: name.clone(),
             fingerprint: fingerprint.to_string(),
         };
-        let places = Places {
+        let places = PlaceOptions {
             leader: parties.leader.as_deref(),
             pivot: parties.pivot.as_deref(),
             at_least: parties.at_least,
@@ -145,7 +145,7 @@ impl InvitedParties {
         let purpose = "which of the parties this one is";
         let me = self.me.as_deref().ok_or(Fault::Missing { options: &["me"], purpose })?;
         let party = |name: &String| NamedParty { name: name.clone(), fingerprint: name.clone() };
-        let places = Places {
+        let places = PlaceOptions {
             leader: self.leader.as_deref(),
             pivot: self.pivot.as_deref(),
             at_least: self.at_least,

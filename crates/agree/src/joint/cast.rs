@@ -194,8 +194,8 @@ impl Cast {
         &self.parties[party].name
     }
 
-    /// Returns the party with which this one has a session of two: of the leader the pivot, or the first other party in a
-    /// search for holders, and otherwise the leader.
+    /// Returns the party with which this one has a session of two: of the leader the pivot, or the first other party in
+    /// a search for holders, and otherwise the leader.
     pub fn partner(&self, party: usize) -> usize {
         match party == self.leader {
             true => self.pivot().unwrap_or(usize::from(self.leader == 0)),

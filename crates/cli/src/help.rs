@@ -10,7 +10,7 @@ use self::commands::{CommandHelp, GROUPS};
 use crate::exit;
 
 /// Commands that the short help of the program leaves out.
-const LONG_ONLY: [&str; 3] = ["calibrate", "completions", "man"];
+const LONG_ONLY: [&str; 4] = ["calibrate", "completions", "gather", "man"];
 
 /// Commands whose long help ends with the exit codes.
 const WITH_CODES: [&str; 2] = ["run", "gateway"];

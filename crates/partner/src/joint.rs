@@ -1,9 +1,9 @@
 //! The agreement that several parties make before their first run.
 //!
 //! One party makes an [invitation](JointInvitation): it names all parties, the leader and the pivot, and holds its own
-//! part. Each other party adds its part in a [reply](JointReply). The party with all replies [gathers](JointParts) them,
-//! and finds each difference. All parties then [meet](confirm), draw the check phrase together, and sign the
-//! [agreement](JointAgreement).
+//! part. Each other party adds its part in a [reply](JointReply). The party that has all replies
+//! [gathers](JointParts) them, and finds each difference. All parties then [meet](confirm), draw the check phrase
+//! together, and sign the [agreement](JointAgreement).
 
 pub mod confirm;
 pub mod invitation;

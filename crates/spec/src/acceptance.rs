@@ -85,9 +85,9 @@ options! {
 options! {
     /// The parties of an agreement among three or more.
     pub struct InvitedParties in "Parties and agreement" {
-        /// The names of all parties, this one included, for an agreement among three or more.
+        /// The names of all parties of an agreement among three or more.
         ///
-        /// Their order is the same on all sides. The others accept with --me.
+        /// This one is among them. Their order is the same on all sides. The others accept with --me.
         "NAMES" parties: Maybe<Columns> = None;
         /// With --parties: this party's name.
         "NAME" me: Maybe<Text> = None;

@@ -59,7 +59,7 @@ pub struct AcceptArgs {
 
 #[derive(clap::Args)]
 pub struct ConfirmArgs {
-    /// The file with the reply, or with the parts of several parties; - is standard input
+    /// The file with the reply, or with all parts; - is standard input
     file: PathBuf,
     #[command(flatten)]
     options: Flags<spec::Confirmation>,

@@ -192,7 +192,7 @@ impl Partnership {
     /// Summarises what runs under the agreement disclose and what binds both sides, including this side's own rules.
     ///
     /// # Errors
-    /// As [`Agreement::summary`].
+    /// As [`AnyAgreement::summary`].
     pub fn summary(&self) -> Result<Summary> {
         let [_, own] = self.policies.clone();
         let summary = self.agreement.summary(Some(self.me.fingerprint()))?;

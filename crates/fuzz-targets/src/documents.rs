@@ -10,7 +10,8 @@ use vesica::{
     cluster::Token,
     decoders,
     partnership::{
-        Agreement, Day, Document, Hours, Invitation, Moment, Policy, Proposal, Record, Signed,
+        Agreement, AnyAgreement, AnyRecord, Day, Document, Hours, Invitation, JointParts,
+        JointProposal, JointRecord, JointReply, Moment, Policy, Proposal, Record, Signed,
     },
 };
 use vesica_cli::decoders as project;
@@ -138,7 +139,7 @@ const NEW_JOB: &str = "new-job_1";
 /// the content of an envelope, which the fuzzer could not.
 pub fn documents(data: &[u8], valid: &mut Valid) {
     let mut bytes = Bytes(data);
-    let mode = bytes.byte() % 4;
+    let mode = bytes.byte() % 8;
     let Ok(text) = String::from_utf8(with_secrets(bytes.0)) else { return };
     match mode {
         0 => any_text(&text, valid),
@@ -155,7 +156,30 @@ pub fn documents(data: &[u8], valid: &mut Valid) {
                 valid.note("agreement");
             }
         }
-        _ => valid.note_if(signed::<Record>(&text).is_some(), "record"),
+        3 => valid.note_if(signed::<Record>(&text).is_some(), "record"),
+        4 => {
+            let Some(signed) = signed::<JointProposal>(&text) else { return };
+            let _ = signed.document().summary();
+            valid.note("joint proposal");
+        }
+        5 => {
+            let Some(signed) = signed::<JointReply>(&text) else { return };
+            let again = Signed::<JointReply>::from_text(&signed.to_text());
+            assert_eq!(again.ok(), signed.require_all().is_ok().then_some(signed));
+            valid.note("joint reply");
+        }
+        6 => {
+            let Some(signed) = signed::<JointParts>(&text) else { return };
+            let parts = signed.document();
+            assert_eq!(JointParts::from_text(&parts.to_text()).as_ref(), Ok(parts));
+            let _ = parts.summary(None);
+            valid.note("joint parts");
+        }
+        _ => {
+            let Some(signed) = signed::<JointRecord>(&text) else { return };
+            let _ = signed.document().lines();
+            valid.note("joint record");
+        }
     }
 }
 
@@ -172,7 +196,10 @@ fn any_text(text: &str, valid: &mut Valid) {
     }
     let replies = [Signed::<Agreement>::from_text(text), Signed::<Agreement>::from_file(text)];
     replies.iter().filter_map(|reply| reply.as_ref().err()).for_each(tells_no_secret);
-    if let Err(error) = Signed::<Record>::from_json(text) {
+    if let Err(error) = AnyRecord::from_json(text) {
+        tells_no_secret(&error);
+    }
+    if let Err(error) = AnyAgreement::from_file(text) {
         tells_no_secret(&error);
     }
 }

@@ -123,14 +123,8 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     };
     let invitation = Invitation::new(&me, &args.name, &offer, place, spec.limits.policy())?;
     let summary = invitation.proposal().summary()?;
-    let file = project.path(format!("{}.invite", args.name));
-    let entry = own.entry(&args.name, &offer, values)?;
-    project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
-    own.check_table(&project, &offer, values)?;
     let text = invitation.to_text();
-    put_new(&file, &text)?;
-    project.add(&entry)?;
-    crate::print(&text)?;
+    let file = own.put_invitation(&project, &args.name, &offer, values, &text)?;
     crate::say(&summary_as_text(&summary));
     crate::say(&format!(
         "The invitation is above and in {0}: send it to the other side, by mail or chat. It holds no secret, but \
@@ -352,6 +346,26 @@ fn confirmed_before(
 }
 
 impl OwnJob<'_> {
+    /// Writes and prints an invitation with this offer, and adds its job to the project. Returns the file.
+    fn put_invitation(
+        &self,
+        project: &Project,
+        name: &str,
+        offer: &Offer,
+        values: Option<&str>,
+        text: &str,
+    ) -> Result<PathBuf, Failure> {
+        let file = project.path(format!("{name}.invite"));
+        let entry = self.entry(name, offer, values)?;
+        let written = [file.as_path(), &project.path(entry.agreement())];
+        project.check_new(&entry, &written, "choose another name")?;
+        self.check_table(project, offer, values)?;
+        put_new(&file, text)?;
+        project.add(&entry)?;
+        crate::print(text)?;
+        Ok(file)
+    }
+
     /// Returns the columns of each identifier.
     fn key(&self) -> Result<&[Vec<String>], Failure> {
         let key = &self.table.key;

@@ -76,10 +76,7 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
         ("Session".to_owned(), format!("<code>{}</code>", escaped(&record.session))),
         ("This record".to_owned(), format!("SHA-256 <code>{hash}</code>")),
     ];
-    let rows: String = rows
-        .iter()
-        .map(|(head, cell)| format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n"))
-        .collect();
+    let rows = table_rows(&rows);
     let body = format!(
         "<p class=\"soft\">Both parties signed this record, and both signatures are valid.</p>\n\
          <p>{summary}</p>\n{picture}\n{learned}\
@@ -136,10 +133,7 @@ pub fn of_joint(record: &Signed<JointRecord>) -> String {
         ("Session".to_owned(), format!("<code>{}</code>", escaped(&record.session))),
         ("This record".to_owned(), format!("SHA-256 <code>{hash}</code>")),
     ]);
-    let rows: String = rows
-        .iter()
-        .map(|(head, cell)| format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n"))
-        .collect();
+    let rows = table_rows(&rows);
     let with: String =
         record.statements.iter().map(|side| format!(" --with {}", fingerprint(side))).collect();
     let body = format!(
@@ -151,6 +145,14 @@ pub fn of_joint(record: &Signed<JointRecord>) -> String {
         learned = list(lines.iter().map(String::as_str)),
     );
     document(&title, &body)
+}
+
+/// Returns rows with a head and a cell each, which are escaped already.
+fn table_rows(rows: &[(String, String)]) -> String {
+    let row = |(head, cell): &(String, String)| {
+        format!("<tr><th scope=\"row\">{head}</th><td>{cell}</td></tr>\n")
+    };
+    rows.iter().map(row).collect()
 }
 
 /// Returns a whole page with this title, which is escaped already, and this content.

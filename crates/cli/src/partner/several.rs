@@ -59,14 +59,7 @@ pub fn invite(name: &str, spec: &spec::Invited) -> Result<(), Failure> {
     };
     let invitation = JointInvitation::new(&me, inviting, &offer)?;
     let summary = invitation.proposal().summary()?;
-    let file = project.path(format!("{name}.invite"));
-    let entry = own.entry(name, &offer, values)?;
-    project.check_new(&entry, &[&file, &project.path(entry.agreement())], "choose another name")?;
-    own.check_table(&project, &offer, values)?;
-    let text = invitation.to_text();
-    put_new(&file, &text)?;
-    project.add(&entry)?;
-    crate::print(&text)?;
+    let file = own.put_invitation(&project, name, &offer, values, &invitation.to_text())?;
     crate::say(&summary_as_text(&summary));
     let others = cast.parties.iter().filter(|party| party.name != own_name);
     let accepts: Vec<_> =

@@ -4,7 +4,7 @@
 //! describes a payload. Of several rows with the same key, the sender sends the first one, or as many as the terms
 //! allow; each of the receiver's rows is written once for each of them.
 //!
-//! By rules, a payload is the token of a row and its columns, and rows are linked [one to one](crate::one_to_one).
+//! By rules, a payload is the token of a row and its columns, and rows are linked one to one.
 //!
 //! A payload that cannot be read leaves its columns empty and is counted. It does not end the run, so that a malicious
 //! sender does not see that its key matched.

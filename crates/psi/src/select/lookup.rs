@@ -38,7 +38,7 @@ pub struct Lookup {
     pub positions: usize,
     /// The number of labels of each of T's items, from 1 to 8.
     pub labels: usize,
-    /// The number of rows of each of S's items, from 1 to [`MAX_ROWS`].
+    /// The number of rows of each of S's items, from 1 to 16.
     pub rows: usize,
 }
 

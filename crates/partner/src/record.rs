@@ -163,6 +163,22 @@ fn is_word(text: &str) -> bool {
 }
 
 impl Statement {
+    /// Reads the statement of this party, with this number of keys.
+    ///
+    /// # Errors
+    /// The fault of the message.
+    fn read(received: &[u8], party: &Party, keys: u64) -> std::result::Result<Self, &'static str> {
+        let read = serde_json::from_slice::<Self>(received);
+        let said = read.map_err(|_| "not a statement of this version")?;
+        match said.fault() {
+            Some(fault) => Err(fault),
+            None if said.party != *party || said.keys != keys => {
+                Err("it does not belong to this side or this run")
+            }
+            None => Ok(said),
+        }
+    }
+
     /// Finds a fault in it, if there is one.
     fn fault(&self) -> Option<&'static str> {
         let is_plain = self.program.bytes().all(|byte| byte.is_ascii_graphic());
@@ -269,16 +285,8 @@ pub fn agree(
     let encoded = serde_json::to_vec(&mine).map_err(|_| Error::bug("a statement has JSON"))?;
     channel.send(STATEMENT, &encoded)?;
     let received = channel.recv_len(STATEMENT, MAX_STATEMENT)?;
-    let theirs: Statement = serde_json::from_slice(&received)
-        .map_err(|_| channel.malformed(STATEMENT, "not a statement of this version"))?;
-    if let Some(fault) = theirs.fault() {
-        return Err(channel.malformed(STATEMENT, fault).into());
-    }
-    if theirs.party != *peer || theirs.keys != facts.peer_keys {
-        return Err(channel
-            .malformed(STATEMENT, "it does not belong to this side or this run")
-            .into());
-    }
+    let theirs = Statement::read(&received, peer, facts.peer_keys)
+        .map_err(|what| channel.malformed(STATEMENT, what))?;
     let (a, b) = match role {
         Role::A => (mine, theirs),
         Role::B => (theirs, mine),

@@ -159,25 +159,17 @@ pub fn agree(
     let encoded = serde_json::to_vec(mine).map_err(|_| Error::bug("a statement has JSON"))?;
     let all = mesh.all_texts(STATEMENT, &encoded, MAX_STATEMENT)?;
     let mut statements = Vec::new();
-    for (party, received) in all.iter().enumerate() {
+    let known = facts.parties.iter().zip(&facts.sizes);
+    for (party, (received, (expected, keys))) in all.iter().zip(known).enumerate() {
         if party == mesh.me() {
             statements.push(mine.clone());
             continue;
         }
-        let channel = mesh.to(party);
-        let read = serde_json::from_slice::<Statement>(received);
-        let statement = read.map_err(|_| "not a statement of this version");
-        let statement = statement.and_then(|said| said.fault().map_or(Ok(said), Err));
-        let is_theirs = |said: &Statement| {
-            facts.parties.get(party) == Some(&said.party)
-                && facts.sizes.get(party) == Some(&said.keys)
-        };
-        let statement = statement.and_then(|said| match is_theirs(&said) {
-            true => Ok(said),
-            false => Err("it does not belong to this side or this run"),
+        let statement = Statement::read(received, expected, *keys).map_err(|what| {
+            let error = mesh.to(party).malformed(STATEMENT, what);
+            Error::from(error).of_party(cast.name(party))
         });
-        let failed = |what| Error::from(channel.malformed(STATEMENT, what));
-        statements.push(statement.map_err(|what| failed(what).of_party(cast.name(party)))?);
+        statements.push(statement?);
     }
     let of_two = facts.terms.of_party(cast.leader);
     let query = of_two.query();

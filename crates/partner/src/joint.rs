@@ -269,11 +269,7 @@ impl JointProposal {
     /// # Errors
     /// [`Error::Terms`] if no other offers match.
     pub fn summary(&self) -> Result<Summary> {
-        let cast = self.cast()?;
-        let terms = self.terms_with(&cast, None)?;
-        let place = self.relay.as_ref().map(|relay| format!("all connect to the relay at {relay}"));
-        let summary = Summary::among(terms, vec![self.policy.clone()], Some(self.number(&cast)?));
-        Ok(summary.at_if(place))
+        self.summary_with(None)
     }
 
     /// Summarises the proposal as the party that makes this reply sees it.
@@ -281,10 +277,14 @@ impl JointProposal {
     /// # Errors
     /// As [`JointProposal::summary`].
     pub fn summary_for(&self, reply: &JointReply) -> Result<Summary> {
+        self.summary_with(Some(reply))
+    }
+
+    fn summary_with(&self, reply: Option<&JointReply>) -> Result<Summary> {
         let cast = self.cast()?;
-        let terms = self.terms_with(&cast, Some(reply))?;
+        let terms = self.terms_with(&cast, reply)?;
+        let me = number_of(&cast, &reply.map_or(&self.inviter, |reply| &reply.part).name)?;
         let place = self.relay.as_ref().map(|relay| format!("all connect to the relay at {relay}"));
-        let me = number_of(&cast, &reply.part.name)?;
         Ok(Summary::among(terms, vec![self.policy.clone()], Some(me)).at_if(place))
     }
 

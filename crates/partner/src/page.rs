@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use vesica_core::{
+    moment::Moment,
     parties::Role,
     words::{counted, grouped},
 };
@@ -14,6 +15,7 @@ use vesica_task::disclosure::words::{Names, Tense};
 
 use super::{
     entry::Entry,
+    policy::Policy,
     record::{Record, Statement, joint::JointRecord},
     signed::Signed,
 };
@@ -52,25 +54,14 @@ pub fn of(record: &Signed<Record>, names: [&str; 2]) -> String {
         })
         .collect();
     let assumptions = record.disclosure.assumptions(&names, Tense::Past);
-    let (rules, keys) = (record.rules.sentences(), keys(record, &names));
+    let keys = keys(record, &names);
     let [of_a, of_b] = sides.map(|(name, role)| (name, side(statement(record, role))));
     let rows = [
-        (
-            "Agreement".to_owned(),
-            format!(
-                "{}, accepted {} <code>{}</code>",
-                escaped(&record.name),
-                record.agreed,
-                escaped(&record.agreement)
-            ),
-        ),
+        ("Agreement".to_owned(), agreement(&record.name, record.agreed, &record.agreement)),
         of_a,
         of_b,
         ("Keys".to_owned(), escaped(&keys)),
-        (
-            "Rules".to_owned(),
-            escaped(&if rules.is_empty() { "none".to_owned() } else { rules.join("; ") }),
-        ),
+        ("Rules".to_owned(), rules(&record.rules)),
         ("Protocol".to_owned(), protocol(record)),
         ("Terms".to_owned(), format!("<code>{}</code>", escaped(&record.terms))),
         ("Session".to_owned(), format!("<code>{}</code>", escaped(&record.session))),
@@ -105,21 +96,12 @@ pub fn of_joint(record: &Signed<JointRecord>) -> String {
     let day = day.split('T').next().unwrap_or_default();
     let title = format!("What {} compared on {day}", escaped(&all));
     let lines = record.lines();
-    let rules = record.rules.sentences();
-    let rules = if rules.is_empty() { "none".to_owned() } else { rules.join("; ") };
-    let mut rows = vec![(
-        "Agreement".to_owned(),
-        format!(
-            "{}, accepted {} <code>{}</code>",
-            escaped(&record.name),
-            record.agreed,
-            escaped(&record.agreement)
-        ),
-    )];
+    let agreement = agreement(&record.name, record.agreed, &record.agreement);
+    let mut rows = vec![("Agreement".to_owned(), agreement)];
     let of_parties = parties().zip(&record.statements);
     rows.extend(of_parties.map(|(name, statement)| (escaped(name), side(statement))));
     rows.extend([
-        ("Rules".to_owned(), escaped(&rules)),
+        ("Rules".to_owned(), rules(&record.rules)),
         (
             "Protocol".to_owned(),
             format!(
@@ -145,6 +127,19 @@ pub fn of_joint(record: &Signed<JointRecord>) -> String {
         learned = list(lines.iter().map(String::as_str)),
     );
     document(&title, &body)
+}
+
+/// Describes an agreement of this name and hash.
+fn agreement(name: &str, accepted: Moment, hash: &str) -> String {
+    format!("{}, accepted {accepted} <code>{}</code>", escaped(name), escaped(hash))
+}
+
+/// Describes the rules of an agreement.
+fn rules(policy: &Policy) -> String {
+    match policy.sentences() {
+        said if said.is_empty() => "none".to_owned(),
+        said => escaped(&said.join("; ")),
+    }
 }
 
 /// Returns rows with a head and a cell each, which are escaped already.

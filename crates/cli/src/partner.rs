@@ -288,11 +288,17 @@ pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
     }
     put_new(&file, &agreement.to_json())?;
     project.bind(&file, &agreement.hash())?;
-    let runs = project.jobs_under(&file);
+    say_runs(&project, &file);
+    Ok(())
+}
+
+/// Names the jobs under the agreement in this file.
+fn say_runs(project: &Project, file: &Path) {
+    let runs = project.jobs_under(file);
     let runs: Vec<_> = runs.iter().map(|job| format!("`vesica run {job}`")).collect();
     let runs = if runs.is_empty() { "no job is under it".to_owned() } else { runs.join(", ") };
-    crate::say(&format!("The agreement is in {name}.agreement. Runs: {runs}."));
-    Ok(())
+    let name = file.file_name().unwrap_or_default().display();
+    crate::say(&format!("The agreement is in {name}. Runs: {runs}."));
 }
 
 /// Names the other agreements of the project in which numbers about shared keys are revealed to the partner of this one

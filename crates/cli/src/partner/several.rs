@@ -16,7 +16,7 @@ use vesica::{
 };
 use vesica_net::{Identity, Mesh, connect::Event};
 
-use super::{AcceptArgs, ConfirmArgs, OwnJob, asked, completed};
+use super::{AcceptArgs, ConfirmArgs, OwnJob, asked, completed, say_runs};
 use crate::{
     agreed::{self, summary_as_text},
     cancel,
@@ -245,13 +245,6 @@ pub fn adopt(args: &ConfirmArgs, text: &str) -> Result<(), Failure> {
     project.bind(&file, &agreement.hash())?;
     say_runs(&project, &file);
     Ok(())
-}
-
-fn say_runs(project: &Project, file: &Path) {
-    let runs = project.jobs_under(file);
-    let runs: Vec<_> = runs.iter().map(|job| format!("`vesica run {job}`")).collect();
-    let runs = if runs.is_empty() { "no job is under it".to_owned() } else { runs.join(", ") };
-    crate::say(&format!("The agreement is in {}. Runs: {runs}.", file.display()));
 }
 
 /// Returns the name of this side's job for the agreement, whose part must be the one that this side sent.

@@ -135,7 +135,7 @@ enum Command {
     /// Measure protocols, with both parties in one process
     ///
     /// It times protocols, oblivious transfers or structures by turns.
-    Bench(bench::Bench),
+    Bench(Box<bench::Bench>),
     /// Print a script that completes commands and options in a shell
     Completions(reference::CompletionsArgs),
     /// Write manual pages into a directory

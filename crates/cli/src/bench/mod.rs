@@ -36,6 +36,12 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::answer)]
     answers: Vec<Work>,
 
+    /// Find the rows that this number of parties share instead
+    ///
+    /// Sizes are LEADERxOTHERS. Several parties are linked by `memory` or `tcp:`.
+    #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::joint)]
+    parties: Vec<Work>,
+
     /// Run these oblivious transfers instead; sizes are numbers of OTs
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::ot)]
     ot: Vec<Work>,
@@ -223,7 +229,7 @@ impl Bench {
                 jobs.extend((0..self.repeat).map(|nth| (job(work, &Line::memory()), nth)));
             }
             for line in &self.link {
-                let works = [&self.protocols[..], &self.answers, &self.ot].concat();
+                let works = [&self.protocols[..], &self.answers, &self.parties, &self.ot].concat();
                 jobs.extend(in_turn(&works, self.repeat).map(|(work, nth)| (job(work, line), nth)));
             }
         }
@@ -232,7 +238,7 @@ impl Bench {
             Some(Work::Ot(_)) => Err("an oblivious transfer has one size".to_owned()),
             Some(Work::Structure(_)) => Err("a structure has one size".to_owned()),
             Some(Work::Primitive(_)) => Err("a primitive has one size".to_owned()),
-            Some(Work::Protocol(_) | Work::Answer(_)) | None => Ok(jobs),
+            Some(Work::Protocol(_) | Work::Answer(_) | Work::Joint(_)) | None => Ok(jobs),
         }
     }
 }

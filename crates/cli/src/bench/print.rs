@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use vesica_lab::{
     BenchOutcome, Record, Work,
     catalogue::primitives,
-    run::{ot, protocol, structures},
+    run::{joint, ot, protocol, structures},
 };
 
 /// Prints the header line for records of this kind of work.
 pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     match work {
         Work::Protocol(_) | Work::Answer(_) => protocol::Record::header(out),
+        Work::Joint(_) => joint::Record::header(out),
         Work::Ot(_) => ot::Record::header(out),
         Work::Structure(_) => structures::Record::header(out),
         Work::Primitive(_) => primitives::Record::header(out),
@@ -26,6 +27,7 @@ pub fn print(outcome: &BenchOutcome, json: bool, out: &mut impl Write) -> io::Re
             writeln!(out)?;
         }
         BenchOutcome::Ran(Record::Protocol(record)) => record.print(out)?,
+        BenchOutcome::Ran(Record::Joint(record)) => record.print(out)?,
         BenchOutcome::Ran(Record::Ot(record)) => record.print(out)?,
         BenchOutcome::Ran(Record::Structure(record)) => record.print(out)?,
         BenchOutcome::Ran(Record::Primitive(record)) => record.print(out)?,
@@ -82,6 +84,43 @@ impl Print for protocol::Record {
             self.bytes_to_receiver,
             self.bytes_to_sender,
             self.rounds,
+            if self.correct { "" } else { "  WRONG" },
+        )
+    }
+}
+
+impl Print for joint::Record {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:>7} {:>11} {:>10} {:>10} {:>9} {:>9} {:>12} {:>8} {:>14} {:>14}",
+            "parties",
+            "line",
+            "leader",
+            "others",
+            "seconds",
+            "CPU s",
+            "leader CPU s",
+            "peak MB",
+            "bytes",
+            "of leader"
+        )
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:>7} {:>11} {:>10} {:>10} {:>9.3} {:>9} {:>12} {:>8} {:>14} {:>14}{}",
+            self.parties,
+            self.link,
+            self.leader_items,
+            self.other_items,
+            self.seconds,
+            shown(self.cpu_seconds, 3),
+            shown(self.leader_cpu_seconds, 3),
+            shown(self.peak_memory_bytes.map(|bytes| bytes as f64 / 1e6), 0),
+            self.bytes,
+            self.leader_bytes,
             if self.correct { "" } else { "  WRONG" },
         )
     }

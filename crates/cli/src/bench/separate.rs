@@ -25,6 +25,7 @@ fn arguments(job: &Job) -> Vec<String> {
     let flag = match job.work {
         Work::Protocol(_) => "--protocols",
         Work::Answer(_) => "--answers",
+        Work::Joint(_) => "--parties",
         Work::Ot(_) => "--ot",
         Work::Structure(_) => "--structures",
         Work::Primitive(_) => "--primitives",

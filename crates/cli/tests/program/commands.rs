@@ -248,10 +248,22 @@ fn oblivious_transfers_are_measured() {
         let sent = sent.map(|(sender, receiver)| sender + receiver);
         assert!(sent >= line["formula_bytes"].as_u64(), "framing comes on top: {line}");
     }
-    for wrong in [&["--ot", "np02"][..], &["--protocols", "naive", "--link", "wan"]] {
+    for wrong in
+        [&["--ot", "np02"][..], &["--protocols", "naive", "--link", "wan"], &["--parties", "1"]]
+    {
         let ended = ended(&[&["bench", "--sizes", "5"][..], wrong].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.err);
     }
+}
+
+#[test]
+fn rows_among_several_parties_are_measured() {
+    let args = ["bench", "--parties", "3", "--sizes", "50x100", "--separate-processes"];
+    let printed = ended(&args).out;
+    let line = printed.lines().last().unwrap();
+    let figures: Vec<_> = line.split_whitespace().collect();
+    assert_eq!(figures[..4], ["3", "memory", "50", "100"], "{printed}");
+    assert!(!line.contains("WRONG"), "{line}");
 }
 
 #[test]

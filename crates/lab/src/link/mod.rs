@@ -1,9 +1,10 @@
-//! Links between two parties of one process.
+//! Links between the parties of one process.
 //!
 //! There are two ways to emulate a link. The shaper delays what is written into memory: only the protocol and
 //! the link have an effect, without an operating system in between. With the prefix `tcp:`, the same link is
 //! built for packets ([`sockets`]), and the parties use real TCP connections over it, with their headers, slow
-//! start and losses. Both follow the same arithmetic, so that each checks the other.
+//! start and losses. Both follow the same arithmetic, so that each checks the other. Among several parties, each has
+//! a link to a switch, which only packets can share.
 
 #[cfg(target_os = "linux")]
 mod sockets;
@@ -178,6 +179,40 @@ impl Line {
         };
         Ok(ends.map(|channel| channel.with_stall_timeout(stall)))
     }
+
+    /// Opens such a link between any two of several parties. Over real sockets, all connections of a party share its
+    /// link to a switch. Each party gets its channels to all others, in their order.
+    ///
+    /// # Errors
+    /// If it is neither memory nor for sockets, or the system does not allow it.
+    pub fn meshes(&self, parties: usize, stall: Duration) -> Made<Vec<Vec<Channel>>> {
+        let network = match self.way {
+            LinkWay::Memory => None,
+            LinkWay::Shaper(_) => {
+                let needed = format!(
+                    "several parties share their links only over real sockets: write {SOCKETS}{self}, or {MEMORY}"
+                );
+                return Err(needed.into());
+            }
+            LinkWay::Sockets(wire) => Some(sockets::Network::switched(parties, wire)?),
+        };
+        let pair = |ends| match &network {
+            None => Self::memory().channels(stall),
+            Some(network) => {
+                let ends = network.connect(ends)?.map(Channel::new);
+                Ok(ends.map(|channel| channel.with_stall_timeout(stall)))
+            }
+        };
+        let mut meshes: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
+        for lower in 0..parties {
+            for higher in lower + 1..parties {
+                let [of_lower, of_higher] = pair([lower, higher])?;
+                meshes[lower].push(of_lower);
+                meshes[higher].push(of_higher);
+            }
+        }
+        Ok(meshes)
+    }
 }
 
 /// Other systems do not have such networks.
@@ -185,8 +220,23 @@ impl Line {
 mod sockets {
     use vesica_net::transport::memory::Memory;
 
-    pub fn pair(_: super::PacketLink) -> crate::Result<[Memory; 2]> {
+    use super::PacketLink;
+    use crate::Result;
+
+    pub fn pair(_: PacketLink) -> Result<[Memory; 2]> {
         Err("a link with real sockets requires Linux; use the same link without `tcp:`".into())
+    }
+
+    pub struct Network;
+
+    impl Network {
+        pub fn switched(_: usize, _: PacketLink) -> Result<Self> {
+            Err("a link with real sockets requires Linux; use memory".into())
+        }
+
+        pub fn connect(&self, _: [usize; 2]) -> Result<[Memory; 2]> {
+            unreachable!("there is no such network")
+        }
     }
 }
 

@@ -1,15 +1,17 @@
 //! Real TCP connections over an emulated link.
 //!
-//! Each end has its own network namespace with a TUN device, and a thread carries the packets from one device to the
-//! other at the times that the [`PacketLink`] determines. A namespace belongs to the thread that made it and to the
+//! Each party has its own network namespace with a TUN device, and a thread carries the packets from one device to
+//! another at the times that a [`PacketLink`] determines. Between two parties there is one link. Among several, each has
+//! a link to a switch, so all connections of a party share its rate. A namespace belongs to the threads in it and to the
 //! sockets and devices made there. It has no name and no process, so nothing is left behind when the program ends in
 //! any way, and nothing outside changes.
 //!
-//! The connection is made before the link is returned, and it is new: the machine's congestion control starts without
+//! A connection is made before it is returned, and it is new: the machine's congestion control starts without
 //! knowledge of the link. Beyond about 600 Mbit/s, the thread is slower than the link.
 
 use std::{
     collections::VecDeque,
+    fs::File,
     io::{self, ErrorKind, Read, Write},
     net::Ipv4Addr,
     sync::{
@@ -20,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 use rand::RngExt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -35,11 +37,8 @@ use vesica_net::{
 use super::wire::{Direction, PacketLink};
 use crate::Result;
 
-/// The addresses of the two ends, in a private network.
-const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-
-/// The length of the prefix that the two addresses share.
-const PREFIX: u8 = 30;
+/// The length of the prefix that all addresses share.
+const PREFIX: u8 = 24;
 
 /// The longest packet, in bytes.
 const MTU: usize = 1500;
@@ -50,28 +49,89 @@ const BURST: usize = 16;
 /// A timeout that suffices for the longest link and a connection that loses its first packets.
 const PATIENCE: Duration = Duration::from_secs(300);
 
+/// The address of a party, in a private network.
+fn address(party: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, party as u8 + 1)
+}
+
 /// Opens both ends of a connection over such a link.
 pub fn pair(wire: PacketLink) -> Result<[End; 2]> {
-    let (near, listener) = elsewhere(|| {
-        let device = device(ENDS[0])?;
-        Ok((device, Listener::bind(&format!("{}:0", ENDS[0]))?))
-    })?;
-    let (carrier, caller) = elsewhere(|| {
-        let carrier = Arc::new(Carrier::start([near, device(ENDS[1])?], wire)?);
+    Network::start(2, |now| Lines { up: vec![Direction::new(wire, now); 2], down: Vec::new() })?
+        .connect([0, 1])
+}
+
+/// Networks of several parties.
+pub struct Network {
+    places: Vec<Place>,
+    carrier: Arc<Carrier>,
+}
+
+/// The network of one party.
+struct Place {
+    namespace: File,
+    listener: Listener,
+}
+
+impl Network {
+    /// Starts a network in which each party has half of such a link to a switch, and so the whole between it and any
+    /// other party.
+    ///
+    /// # Errors
+    /// If the system does not allow it.
+    pub fn switched(parties: usize, wire: PacketLink) -> Result<Self> {
+        let lines = |now| vec![Direction::new(wire.half(), now); parties];
+        Self::start(parties, |now| Lines { up: lines(now), down: lines(now) })
+    }
+
+    fn start(parties: usize, lines: impl FnOnce(Instant) -> Lines) -> Result<Self> {
+        let place = |party| {
+            elsewhere(move || {
+                let namespace = File::open("/proc/thread-self/ns/net")?;
+                let device = device(address(party))?;
+                let listener = Listener::bind(&format!("{}:0", address(party)))?;
+                Ok((device, Place { namespace, listener }))
+            })
+        };
+        let made = (0..parties).map(place).collect::<Result<Vec<_>>>()?;
+        let (devices, places) = made.into_iter().unzip();
+        let carrier = Arc::new(Carrier::start(devices, lines(Instant::now()))?);
+        Ok(Self { places, carrier })
+    }
+
+    /// Opens both ends of a connection that the second of these parties makes to the first.
+    ///
+    /// # Errors
+    /// If the connection fails.
+    pub fn connect(&self, [callee, caller]: [usize; 2]) -> Result<[End; 2]> {
+        let (never, there) = (CancelToken::default(), &self.places[caller]);
+        let listener = &self.places[callee].listener;
         let address = listener.local_addr().to_string();
-        Ok((carrier, tcp::connect(&address, PATIENCE, &CancelToken::default())?))
-    })?;
-    let callee = listener.accept(PATIENCE, &CancelToken::default())?;
-    Ok([callee, caller].map(|tcp| End { tcp, _carrier: Arc::clone(&carrier) }))
+        let caller = there.inside(|| Ok(tcp::connect(&address, PATIENCE, &never)?))?;
+        let callee = listener.accept(PATIENCE, &never)?;
+        Ok([callee, caller].map(|tcp| End { tcp, _carrier: Arc::clone(&self.carrier) }))
+    }
+}
+
+impl Place {
+    /// Runs `make` on a thread in this network.
+    fn inside<T: Send>(&self, make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        on_a_thread(|| {
+            setns(&self.namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
+            make()
+        })
+    }
 }
 
 /// Runs `make` on a thread in a new network, where its results remain.
 fn elsewhere<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let there = || {
+    on_a_thread(|| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|error| denied(error.into()))?;
         make()
-    };
-    let made = thread::scope(|scope| scope.spawn(there).join());
+    })
+}
+
+fn on_a_thread<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let made = thread::scope(|scope| scope.spawn(make).join());
     made.map_err(|_| "the thread of a network panicked")?
 }
 
@@ -121,10 +181,10 @@ struct Carrier {
 }
 
 impl Carrier {
-    fn start(devices: [SyncDevice; 2], wire: PacketLink) -> io::Result<Self> {
+    fn start(devices: Vec<SyncDevice>, lines: Lines) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        let work = move || carry(&devices, wire, &told);
+        let work = move || carry(&devices, lines, &told);
         let thread = thread::Builder::new().name("line".to_owned()).spawn(work)?;
         Ok(Self { stop, thread: Some(thread) })
     }
@@ -133,49 +193,96 @@ impl Carrier {
 impl Drop for Carrier {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Both ends are dropped, so it has nothing more to do.
+        // All ends are dropped, so it has nothing more to do.
         self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Packets in flight, each with its time of arrival.
-type OnTheWay = VecDeque<(Instant, Vec<u8>)>;
+/// The directions of all links.
+struct Lines {
+    /// From each party, to the switch or the other party.
+    up: Vec<Direction>,
+    /// From the switch to each party; empty between two.
+    down: Vec<Direction>,
+}
 
-/// Carries packets in both directions until `stop` is set.
-fn carry(devices: &[SyncDevice; 2], wire: PacketLink, stop: &AtomicBool) -> io::Result<()> {
-    let now = Instant::now();
-    let mut directions = [(); 2].map(|()| (Direction::new(wire, now), OnTheWay::new()));
+/// A packet in flight.
+struct InFlight {
+    due: Instant,
+    /// The party to which it goes.
+    to: usize,
+    packet: Vec<u8>,
+}
+
+/// Packets in flight in one direction, in the order of their arrival.
+#[derive(Default)]
+struct OnTheWay(VecDeque<InFlight>);
+
+impl OnTheWay {
+    /// Returns the next packet that has arrived.
+    fn arrived(&mut self) -> Option<InFlight> {
+        self.0.pop_front_if(|next| next.due <= Instant::now())
+    }
+
+    /// Returns the time at which the next packet arrives.
+    fn due(&self) -> Option<Instant> {
+        self.0.front().map(|next| next.due)
+    }
+}
+
+/// Carries packets in all directions until `stop` is set.
+fn carry(devices: &[SyncDevice], mut lines: Lines, stop: &AtomicBool) -> io::Result<()> {
+    let way = || devices.iter().map(|_| OnTheWay::default()).collect::<Vec<_>>();
+    let (mut upward, mut downward) = (way(), way());
     let mut rng = rand::rng();
     let mut packet = [0; MTU];
     while !stop.load(Ordering::Relaxed) {
-        wait(devices, directions.iter().filter_map(|(_, way)| Some(way.front()?.0)).min())?;
-        for (from, (line, on_the_way)) in directions.iter_mut().enumerate() {
+        wait(devices, upward.iter().chain(&downward).filter_map(OnTheWay::due).min())?;
+        for (from, device) in devices.iter().enumerate() {
             for _ in 0..BURST {
-                let len = match devices[from].recv(&mut packet) {
+                let len = match device.recv(&mut packet) {
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     received => received?,
                 };
-                let due = line.take(len, Instant::now(), rng.random());
-                on_the_way.extend(due.map(|due| (due, packet[..len].to_vec())));
+                let packet = &packet[..len];
+                let Some(to) = destination(packet).filter(|to| *to < devices.len()) else {
+                    continue;
+                };
+                let due = lines.up[from].take(len, Instant::now(), rng.random());
+                upward[from].0.extend(due.map(|due| InFlight { due, to, packet: packet.to_vec() }));
             }
-            while let Some((_, packet)) = on_the_way.pop_front_if(|(due, _)| *due <= Instant::now())
-            {
+            while let Some(InFlight { due, to, packet }) = upward[from].arrived() {
+                let due = match lines.down.get_mut(to) {
+                    Some(line) => line.take(packet.len(), due, rng.random()),
+                    None => Some(due),
+                };
+                downward[to].0.extend(due.map(|due| InFlight { due, to, packet }));
+            }
+        }
+        for (device, way) in devices.iter().zip(&mut downward) {
+            while let Some(InFlight { packet, .. }) = way.arrived() {
                 // Packets that a device does not take are lost, as on any link.
-                drop(devices[1 - from].send(&packet));
+                drop(device.send(&packet));
             }
         }
     }
     Ok(())
 }
 
+/// Returns the party to which an IPv4 packet goes; `None` for any other packet.
+fn destination(packet: &[u8]) -> Option<usize> {
+    let to = packet.get(16..20).filter(|_| packet[0] >> 4 == 4)?;
+    to.strip_prefix(&address(0).octets()[..3])?.first()?.checked_sub(1).map(usize::from)
+}
+
 /// Waits until there is a packet, or one is due, for at most a poll interval.
-fn wait([near, far]: &[SyncDevice; 2], due: Option<Instant>) -> io::Result<()> {
+fn wait(devices: &[SyncDevice], due: Option<Instant>) -> io::Result<()> {
     let left = due.map_or(POLL_INTERVAL, |due| {
         due.saturating_duration_since(Instant::now()).min(POLL_INTERVAL)
     });
     let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
-    let mut readable = [near, far].map(|device| PollFd::new(device, PollFlags::IN));
-    match poll(&mut readable, Some(&timeout)) {
+    let readable = devices.iter().map(|device| PollFd::new(device, PollFlags::IN));
+    match poll(&mut readable.collect::<Vec<_>>(), Some(&timeout)) {
         Err(error) if error != rustix::io::Errno::INTR => Err(error.into()),
         _ => Ok(()),
     }
@@ -189,10 +296,15 @@ mod tests {
 
     const LINK: Link = Link { bits_per_second: 20_000_000, round_trip: Duration::from_millis(60) };
 
-    /// Opens the ends of such a link. Returns `None`, after a message with the reason, if the system does not allow it.
+    /// Opens the ends of such a link. Otherwise as [`unless_denied`].
     fn ends(wire: PacketLink) -> Option<[End; 2]> {
-        match pair(wire) {
-            Ok(ends) => Some(ends),
+        unless_denied(pair(wire))
+    }
+
+    /// Returns `None`, after a message with the reason, if the system does not allow it.
+    fn unless_denied<T>(made: Result<T>) -> Option<T> {
+        match made {
+            Ok(made) => Some(made),
             Err(error) => {
                 let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
                 let denied = [ErrorKind::PermissionDenied, ErrorKind::NotFound].map(Some);
@@ -261,6 +373,28 @@ mod tests {
     }
 
     #[test]
+    fn all_connections_of_a_party_share_its_link() {
+        let Some(network) = unless_denied(Network::switched(3, PacketLink::new(LINK))) else {
+            return;
+        };
+        let lines = [[0, 1], [0, 2]].map(|ends| network.connect(ends).unwrap());
+        let bytes = 1_000_000;
+        let started = Instant::now();
+        thread::scope(|scope| {
+            for line in lines {
+                scope.spawn(move || bulk(line, bytes));
+            }
+        });
+        let (took, least) = (started.elapsed(), LINK.occupied_by(2 * bytes) + LINK.round_trip / 2);
+        assert!(took >= least, "{took:?} for {least:?}");
+        let [mut near, mut far] = network.connect([1, 2]).unwrap();
+        let started = Instant::now();
+        write_patiently(&mut near, &[7]);
+        read_patiently(&mut far, &mut [0]);
+        assert!(started.elapsed() >= LINK.round_trip / 2);
+    }
+
+    #[test]
     fn lost_packets_are_sent_again() {
         let wire = PacketLink { loss: 0.02, queue: 20_000, ..PacketLink::new(LINK) };
         let Some(line) = ends(wire) else { return };
@@ -275,8 +409,8 @@ mod tests {
             return;
         };
         let peer = one[1].tcp.peer_addr().unwrap();
-        assert_eq!(peer.ip(), ENDS[0]);
-        assert_eq!(other[1].tcp.peer_addr().unwrap().ip(), ENDS[0]);
+        assert_eq!(peer.ip(), address(0));
+        assert_eq!(other[1].tcp.peer_addr().unwrap().ip(), address(0));
         let outside = std::net::TcpStream::connect_timeout(&peer, Duration::from_millis(300));
         assert!(outside.is_err());
     }

@@ -25,10 +25,17 @@ impl PacketLink {
         let bytes = link.bits_per_second as f64 / 8.0 * link.round_trip.as_secs_f64();
         Self { link, queue: (bytes as usize).max(LEAST_QUEUE), loss: 0.0 }
     }
+
+    /// Returns one of two equal links in a row that together have this round trip and lose this fraction of packets.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Only real sockets need it.
+    pub fn half(self) -> Self {
+        let link = Link { round_trip: self.link.round_trip / 2, ..self.link };
+        Self { link, loss: 1.0 - (1.0 - self.loss).sqrt(), ..self }
+    }
 }
 
 /// One direction of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Only real sockets need it.
 pub struct Direction {
     wire: PacketLink,
@@ -101,6 +108,19 @@ mod tests {
         let mut line = Direction::new(PacketLink { loss: 0.1, ..PacketLink::new(LINK) }, start);
         assert_eq!(line.take(1000, start, 0.09), None);
         assert_eq!(line.take(1000, start, 0.1), Some(start + micros(7000)));
+    }
+
+    #[test]
+    fn two_halves_in_a_row_are_the_whole() {
+        let start = Instant::now();
+        let whole = PacketLink { loss: 0.19, ..PacketLink::new(LINK) };
+        let half = whole.half();
+        assert!((half.loss - 0.1).abs() < 1e-9);
+        let [mut first, mut second] = [(); 2].map(|()| Direction::new(half, start));
+        let between = first.take(100, start, 1.0).unwrap();
+        // The packet enters each of the two.
+        let arrives = Direction::new(whole, start).take(100, start, 1.0).unwrap() + micros(100);
+        assert_eq!(second.take(100, between, 1.0), Some(arrives));
     }
 
     #[test]

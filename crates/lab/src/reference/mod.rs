@@ -171,6 +171,11 @@ impl Quantity {
                     Self::BuildSeconds | Self::QuerySeconds => return None,
                 }
             }
+            Record::Joint(run) => match self {
+                Self::Seconds => run.seconds,
+                Self::Bytes => run.bytes as f64,
+                _ => return None,
+            },
             Record::Ot(run) => match self {
                 Self::Seconds => run.seconds,
                 Self::SenderSeconds => run.sender_seconds,

@@ -9,7 +9,7 @@ use crate::{
     catalogue::primitives,
     record::results::Results,
     run::{
-        answer, ot,
+        answer, joint, ot,
         protocol::{self, Sets},
         structures::{Case, LeftOut},
     },
@@ -67,7 +67,9 @@ impl Bench {
             return Ok(BenchOutcome::Ran(record.clone()));
         }
         let record = match (job.work, &mut self.separate) {
-            (Work::Protocol(_) | Work::Answer(_) | Work::Ot(_), Some(runner)) => runner(job)?,
+            (Work::Protocol(_) | Work::Answer(_) | Work::Joint(_) | Work::Ot(_), Some(runner)) => {
+                runner(job)?
+            }
             _ => match self.here(job)? {
                 BenchOutcome::Ran(record) => record,
                 left_out @ BenchOutcome::LeftOut(_) => return Ok(left_out),
@@ -86,6 +88,9 @@ impl Bench {
             }
             Work::Answer(method) => {
                 Record::Protocol(answer::run(method, job.sizes, &job.line, job.threads)?)
+            }
+            Work::Joint(parties) => {
+                Record::Joint(joint::run(parties, job.sizes, &job.line, job.threads)?)
             }
             Work::Ot(entry) => {
                 Record::Ot(ot::run(entry, job.sizes.sender, &job.line, job.threads)?)

@@ -7,12 +7,13 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::Channel;
 
 use crate::{Line, Result};
 
 /// A run counts as hung if the other party is silent for this long.
-const STALL: Duration = Duration::from_secs(600);
+pub(crate) const STALL: Duration = Duration::from_secs(600);
 
 /// The results of both parties, and the cost of the run.
 pub(crate) struct Ran<S, R> {
@@ -40,8 +41,7 @@ pub(crate) fn run<S: Send, R: Send>(
     send: impl FnOnce(&mut Channel, &mut StdRng) -> S + Send,
     receive: impl FnOnce(&mut Channel, &mut StdRng) -> R + Send,
 ) -> Result<Ran<S, R>> {
-    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let (sender_pool, receiver_pool) = (pool()?, pool()?);
+    let (sender_pool, receiver_pool) = (pool(threads)?, pool(threads)?);
     let [mut to_receiver, mut to_sender] = line.channels(STALL)?;
     let barrier = Barrier::new(2);
     let cpu_before = usage::cpu_seconds();
@@ -76,14 +76,27 @@ pub(crate) fn run<S: Send, R: Send>(
     Ok(Ran { sender, receiver, used })
 }
 
+/// Starts the threads of one party.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
+    Ok(ThreadPoolBuilder::new().num_threads(threads).build()?)
+}
+
 /// The process's use of resources, from the operating system.
 #[cfg(target_os = "linux")]
 pub(crate) mod usage {
     use rustix::time::{ClockId, clock_gettime};
 
     pub fn cpu_seconds() -> Option<f64> {
-        let used = clock_gettime(ClockId::ProcessCPUTime);
-        Some(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
+        Some(seconds(ClockId::ProcessCPUTime))
+    }
+
+    pub fn cpu_seconds_of_thread() -> Option<f64> {
+        Some(seconds(ClockId::ThreadCPUTime))
+    }
+
+    fn seconds(clock: ClockId) -> f64 {
+        let used = clock_gettime(clock);
+        used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
     }
 
     /// Resets the peak of memory to the present use. If that is not permitted, the peak is that over all runs so far.
@@ -96,6 +109,10 @@ pub(crate) mod usage {
 #[cfg(not(target_os = "linux"))]
 pub(crate) mod usage {
     pub fn cpu_seconds() -> Option<f64> {
+        None
+    }
+
+    pub fn cpu_seconds_of_thread() -> Option<f64> {
         None
     }
 

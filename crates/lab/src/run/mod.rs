@@ -5,6 +5,7 @@ pub mod answer;
 pub mod bench;
 pub mod calibrate;
 mod in_process;
+pub mod joint;
 pub mod ot;
 pub mod protocol;
 pub mod structures;

@@ -5,6 +5,7 @@ use std::{borrow::Cow, fmt, mem::discriminant, str::FromStr};
 use crate::catalogue::ot as ots;
 use crate::catalogue::structures as stores;
 use serde::{Deserialize, Serialize};
+use vesica_net::connect::MAX_PARTIES;
 use vesica_planner::{Candidate, Figures, Planner};
 use vesica_psi::{
     CATALOGUE, List, Protocol, Sizes,
@@ -16,7 +17,7 @@ use crate::{
     catalogue::primitives,
     run::{
         answer::{self, ANSWER},
-        ot, protocol, structures,
+        joint, ot, protocol, structures,
     },
 };
 
@@ -27,6 +28,8 @@ pub enum Work {
     Protocol(Protocol),
     /// A method that computes a number, as in `answer/dh-count`.
     Answer(&'static Method),
+    /// The rows that this number of parties share, as in `joint/3`.
+    Joint(usize),
     /// An oblivious transfer, as in `ot/np01`.
     Ot(&'static ots::Entry),
     /// Hash bins, a filter or an OKVS, as in `structure/rr22`.
@@ -54,6 +57,8 @@ pub struct Job {
 pub enum Record {
     /// For a protocol, or a method that computes a number.
     Protocol(protocol::Record),
+    /// For several parties.
+    Joint(joint::Record),
     /// Of oblivious transfers.
     Ot(ot::Record),
     /// Of a structure.
@@ -62,6 +67,7 @@ pub enum Record {
     Primitive(primitives::Record),
 }
 
+const JOINT: &str = "joint/";
 const OT: &str = "ot/";
 const STRUCTURE: &str = "structure/";
 const PRIMITIVE: &str = "primitive/";
@@ -98,6 +104,17 @@ impl Work {
         answers::find(key).map(Self::Answer).ok_or_else(|| {
             let keys = METHODS.iter().map(|method| method.key);
             format!("no such method; there are {}", listed(keys))
+        })
+    }
+
+    /// Returns the search for the rows that this number of parties share.
+    ///
+    /// # Errors
+    /// If it is not a number of parties.
+    pub fn joint(parties: &str) -> Result<Self, String> {
+        let number = parties.parse().ok().filter(|number| (2..=MAX_PARTIES).contains(number));
+        number.map(Self::Joint).ok_or_else(|| {
+            format!("`{parties}` is not a number of parties: write 2 to {MAX_PARTIES}")
         })
     }
 
@@ -149,6 +166,7 @@ impl Work {
         match self {
             Self::Protocol(protocol) => protocol.name(),
             Self::Answer(method) => method.key.into(),
+            Self::Joint(parties) => parties.to_string().into(),
             Self::Ot(entry) => entry.key.into(),
             Self::Structure(entry) => entry.key.into(),
             Self::Primitive(entry) => entry.key.into(),
@@ -162,6 +180,8 @@ impl FromStr for Work {
     fn from_str(name: &str) -> Result<Self, String> {
         if let Some(key) = name.strip_prefix(ANSWER) {
             Self::answer(key)
+        } else if let Some(parties) = name.strip_prefix(JOINT) {
+            Self::joint(parties)
         } else if let Some(key) = name.strip_prefix(OT) {
             Self::ot(key)
         } else if let Some(key) = name.strip_prefix(STRUCTURE) {
@@ -183,6 +203,7 @@ impl fmt::Display for Work {
         let kind = match self {
             Self::Protocol(_) => "",
             Self::Answer(_) => ANSWER,
+            Self::Joint(_) => JOINT,
             Self::Ot(_) => OT,
             Self::Structure(_) => STRUCTURE,
             Self::Primitive(_) => PRIMITIVE,
@@ -206,7 +227,7 @@ impl fmt::Debug for Work {
 impl Job {
     /// Returns whether a record belongs to this job.
     pub fn gave(&self, record: &Record) -> bool {
-        match (&self.work, record) {
+        match (self.work, record) {
             (Work::Protocol(_) | Work::Answer(_), Record::Protocol(record)) => {
                 let of_answer = record.protocol.strip_prefix(ANSWER);
                 let key = match self.work {
@@ -216,6 +237,13 @@ impl Job {
                 key == Some(&*self.work.key())
                     && record.sender_items == self.sizes.sender
                     && record.receiver_items == self.sizes.receiver
+                    && record.link == self.line.to_string()
+                    && record.threads == self.threads
+            }
+            (Work::Joint(parties), Record::Joint(record)) => {
+                record.parties == parties
+                    && record.other_items == self.sizes.sender
+                    && record.leader_items == self.sizes.receiver
                     && record.link == self.line.to_string()
                     && record.threads == self.threads
             }
@@ -247,6 +275,7 @@ impl Job {
                 let bytes = (entry.bytes)(self.sizes.sender);
                 bytes.to_sender.max(bytes.to_receiver) as f64
             }
+            Work::Joint(parties) => joint::leader_bytes(parties, self.sizes),
             Work::Structure(_) | Work::Primitive(_) => 0.0,
         };
         self.line.link().map_or(0.0, |link| bytes * 8.0 / link.bits_per_second as f64)
@@ -259,7 +288,7 @@ impl Job {
             Work::Answer(method) => {
                 Some(Candidate::method(method, answer::query(method, self.sizes)))
             }
-            Work::Ot(_) | Work::Structure(_) | Work::Primitive(_) => None,
+            Work::Joint(_) | Work::Ot(_) | Work::Structure(_) | Work::Primitive(_) => None,
         }
     }
 
@@ -275,6 +304,7 @@ impl Record {
     pub fn correct(&self) -> bool {
         match self {
             Self::Protocol(record) => record.correct,
+            Self::Joint(record) => record.correct,
             Self::Ot(_) | Self::Primitive(_) => true,
             Self::Structure(record) => record.correct,
         }
@@ -291,13 +321,23 @@ mod tests {
             "kkrt16",
             "kkrt16+vacuum",
             "answer/dh-count",
+            "joint/3",
             "ot/kkrt16",
             "structure/rr22",
             "primitive/sha-256",
         ] {
             assert_eq!(name.parse::<Work>().unwrap().to_string(), name);
         }
-        for bad in ["", "kkrt", "rr22+vacuum+bloom", "ot/rr22", "structure/kkrt16", "ot/"] {
+        for bad in [
+            "",
+            "kkrt",
+            "rr22+vacuum+bloom",
+            "ot/rr22",
+            "structure/kkrt16",
+            "ot/",
+            "joint/1",
+            "joint/33",
+        ] {
             bad.parse::<Work>().unwrap_err();
         }
     }

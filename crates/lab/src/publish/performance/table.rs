@@ -292,7 +292,7 @@ fn job_of(record: &Record) -> Option<Job> {
         Record::Primitive(run) => {
             (Work::primitive(&run.primitive).ok()?, run.bits, Line::memory(), 1)
         }
-        Record::Protocol(_) | Record::Structure(_) => return None,
+        Record::Protocol(_) | Record::Joint(_) | Record::Structure(_) => return None,
     };
     Some(Job { work, sizes: Sizes { sender: items, receiver: items }, line, threads })
 }

@@ -55,6 +55,23 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
         ]),
         _ => None,
     });
+    let joint = records().filter_map(|record| match record {
+        Record::Joint(run) => Some(vec![
+            count(run.parties as u64),
+            run.link.as_str().into(),
+            count(run.leader_items as u64),
+            count(run.other_items as u64),
+            count(run.threads as u64),
+            Figure(run.seconds, 3),
+            known(run.cpu_seconds, 3),
+            known(run.leader_cpu_seconds, 3),
+            known(run.peak_memory_bytes.map(|bytes| bytes as f64 / 1e6), 0),
+            count(run.bytes),
+            count(run.leader_bytes),
+            yes(run.correct),
+        ]),
+        _ => None,
+    });
     let ots = records().filter_map(|record| match record {
         Record::Ot(run) => Some(vec![
             (&*run.ot).into(),
@@ -98,6 +115,12 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
             "protocol|line|receiver|sender|threads|s|offline s|online s|CPU s|peak MB|B to receiver|B to \
              sender|rounds|right",
             protocols.collect(),
+        ),
+        table(
+            "joint",
+            "Several parties",
+            "parties|line|leader|others|threads|s|CPU s|leader CPU s|peak MB|bytes|of leader|right",
+            joint.collect(),
         ),
         table(
             "ots",

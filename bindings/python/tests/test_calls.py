@@ -374,6 +374,7 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "Partner",
         "local_pair",
         "simulate",
+        "simulate_parties",
     )
     finder, failed, run = doctest.DocTestFinder(), 0, 0
     with ThreadPoolExecutor(2) as pool:

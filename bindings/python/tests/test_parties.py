@@ -63,6 +63,32 @@ def test_the_holders_of_keys_are_named() -> None:
     assert [run.rows for run in others] == [None, None]
 
 
+def test_all_parties_run_in_one_call() -> None:
+    tables = {name: _table(step) for name, step in zip(NAMES, STEPS, strict=True)}
+    tables["birch"] = tables["birch"].rename({"k": "key"}).with_columns(v=pl.int_range(100))
+    runs = vesica.simulate_parties(
+        tables,
+        on={"ash": "k", "birch": "key", "cedar": "k"},
+        leader="ash",
+        pivot="birch",
+        answer="sum",
+        only={"birch": {"values": "v"}},
+    )
+    assert [runs[name].value for name in NAMES] == [sum(range(0, 100, 10)), None, None]
+
+
+@pytest.mark.parametrize("failing", NAMES)
+def test_the_fault_of_the_party_that_failed_is_raised(failing: str) -> None:
+    tables = {name: _table(step) for name, step in zip(NAMES, STEPS, strict=True)}
+    keys = {name: "mail" if name == failing else "k" for name in NAMES}
+    with pytest.raises(vesica.InputError, match="`mail`"):
+        vesica.simulate_parties(tables, on=keys, leader="ash", pivot="birch")
+    with pytest.raises(vesica.UsageError, match="there is no table of dan"):
+        vesica.simulate_parties(tables, on={"dan": "k"}, leader="ash", pivot="birch")
+    with pytest.raises(vesica.UsageError, match="the key of birch is missing"):
+        vesica.simulate_parties(tables, on={"ash": "k"}, leader="ash", pivot="birch")
+
+
 def test_places_are_checked_before_anything_is_sent() -> None:
     parties = vesica.Parties({"ash": "nobody"}, leader="ash", pivot="birch")
     with pytest.raises(vesica.UsageError, match="each party is NAME=FINGERPRINT"):

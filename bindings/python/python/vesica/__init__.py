@@ -22,7 +22,7 @@ Both sides call the same function, or run the command `vesica run`.
     preview      the disclosures of a run, before it
     Agreement    an agreement in a file; verify checks the record of a run
     spark, ray   matching rows of tables on a cluster
-    simulate     both sides in one call, to try things out
+    simulate     both sides in one call, to try things out; simulate_parties for more
     local_pair   two partners in one process, for two calls
 
 A table is a frame of Polars or pandas, a table of PyArrow, a relation of
@@ -68,6 +68,7 @@ from vesica._partner import Partner as Partner
 from vesica._partner import local_pair as local_pair
 from vesica._run import Run as Run
 from vesica._simulate import simulate as simulate
+from vesica._simulate import simulate_parties as simulate_parties
 from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options
 from vesica._types import QueryOptions as QueryOptions
@@ -110,6 +111,7 @@ __all__ = [
     "query",
     "shares",
     "simulate",
+    "simulate_parties",
     "sum",
     "threshold",
     "verify",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -142,7 +143,7 @@ def simulate_parties(
         return run
 
     with TemporaryDirectory(prefix="vesica-") as folder:
-        runs = _at_once([lambda name=name: party(name, folder) for name in tables])
+        runs = _at_once([partial(party, name, folder) for name in tables])
     return dict(zip(tables, runs, strict=True))
 
 

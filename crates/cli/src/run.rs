@@ -204,11 +204,11 @@ impl Run {
             job.check()?;
         }
         let me = self.identity()?;
+        job.resume = journal.map(|journal| Resume { journal, secret: JournalSecret::of(&me) });
+        job.check_files()?;
         if let Some(seat) = job.seat.clone() {
             return self.attempt_among(&spec, job, &seat, &me, cancel, report);
         }
-        job.resume = journal.map(|journal| Resume { journal, secret: JournalSecret::of(&me) });
-        job.check_files()?;
         let partnership = job.partnership.clone();
         let partnership = partnership.as_ref();
         let peer = spec.peer(me.fingerprint(), partnership)?;
@@ -226,13 +226,7 @@ impl Run {
         let quiet = spec.messages.quiet;
         let observer = Show::from(spec.messages.progress).observer(quiet, prints);
         let ended = vesica::run(job, &parties, &mut channel, observer, rng, report);
-        let shortfalls = ended.map_err(|error| {
-            let is_interrupted = matches!(error, vesica::Error::Net(_));
-            let resume = resume.filter(|_| is_interrupted && !quiet);
-            let hint = resume.and_then(|resume| resume.interrupted());
-            Failure { hint: hint.map(|hint| hint.to_string()), ..error.into() }
-        })?;
-        confirmed(&shortfalls)
+        confirmed(&ended.map_err(|error| interrupted(error, resume.filter(|_| !quiet)))?)
     }
 
     fn to_run(&self, spec: &spec::Job) -> Result<vesica::Job, Failure> {
@@ -318,6 +312,22 @@ pub fn limited(channel: Channel, connection: &spec::Connection, cancel: &CancelT
         .with_stall_timeout(connection.stall_timeout)
         .with_deadline(connection.deadline)
         .with_cancel_token(cancel.clone())
+}
+
+/// Makes a failure of the error of a run, with a hint if it can be resumed.
+fn interrupted(error: vesica::Error, resume: Option<Resume>) -> Failure {
+    let resume = resume.filter(|_| is_of_connection(&error));
+    let hint = resume.and_then(|resume| resume.interrupted());
+    Failure { hint: hint.map(|hint| hint.to_string()), ..error.into() }
+}
+
+/// Returns whether a connection ended the run.
+fn is_of_connection(error: &vesica::Error) -> bool {
+    match error {
+        vesica::Error::Net(_) | vesica::Error::Lost { .. } => true,
+        vesica::Error::Party { error, .. } => is_of_connection(error),
+        _ => false,
+    }
 }
 
 /// Fails if a run that has succeeded left something undone.

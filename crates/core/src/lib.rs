@@ -10,6 +10,7 @@ pub mod input_fault;
 pub mod misuse;
 pub mod moment;
 pub mod observe;
+pub mod of_others;
 pub mod parties;
 pub mod percentage;
 pub mod random;

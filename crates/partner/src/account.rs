@@ -8,6 +8,7 @@ use vesica_agree::{joint::JointTerms, terms::Terms};
 use vesica_core::{
     error::{Error, Result},
     moment::Moment,
+    of_others::OfOthers,
     parties::Role,
     refusal::Refusal,
     words::counted,
@@ -21,7 +22,6 @@ use super::{
     any_agreement::AnyAgreement,
     entry::{LedgerEvent, LedgerHead},
     history::Runs,
-    of_others::OfOthers,
     partnership::Partnership,
     policy::Intent,
     record::{self, AnyRecord, Facts, Statement, joint::JointFacts},

@@ -4,6 +4,7 @@ use vesica_agree::offer::Offer;
 use vesica_core::{
     error::{Error, Misuse, Result},
     moment::Moment,
+    of_others::OfOthers,
 };
 use vesica_net::Fingerprint;
 use vesica_task::noise::Noise;
@@ -11,7 +12,6 @@ use vesica_task::noise::Noise;
 use super::{
     agreement::Agreement,
     joint::{JointAgreement, JointParts},
-    of_others::OfOthers,
     party::Party,
     policy::Policy,
     signed::{Document, Signed, SignedError},

@@ -5,13 +5,14 @@ use sha2::{Digest, Sha256};
 use vesica_core::{
     error::Class,
     moment::Moment,
+    of_others::OfOthers,
     parties::Role,
     words::{counted, grouped},
 };
 use vesica_keyset::sketch::Sketch;
 use vesica_task::disclosure::{Disclosure, words::Names};
 
-use super::{of_others::OfOthers, party::Party, signed::hex};
+use super::{party::Party, signed::hex};
 
 /// A line without its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

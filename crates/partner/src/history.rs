@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use vesica_core::{moment::Moment, refusal::Refusal};
+use vesica_core::{moment::Moment, of_others::OfOthers, refusal::Refusal};
 use vesica_keyset::sketch::Sketch;
 use vesica_task::noise::Epsilon;
 
 use super::{
     entry::{Entry, KeptSet, LedgerEvent, LedgerHead},
-    of_others::OfOthers,
     policy::Past,
 };
 

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use vesica_core::{
     error::{Error, Result},
     moment::Moment,
+    of_others::OfOthers,
 };
 use vesica_net::{Certificate, Fingerprint, Identity};
 
@@ -24,7 +25,6 @@ use super::{
     checked::{self, Checked},
     entry::{Entry, LedgerEvent, LedgerHead},
     history::{History, Runs},
-    of_others::OfOthers,
     signed::hex,
 };
 

@@ -17,7 +17,6 @@ mod history;
 pub mod joint;
 pub mod ledger;
 mod limits;
-pub mod of_others;
 pub mod outlook;
 pub mod page;
 pub mod partnership;

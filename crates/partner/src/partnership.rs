@@ -10,6 +10,7 @@ use vesica_agree::{
 use vesica_core::{
     error::{Error, Misuse, Result},
     moment::Moment,
+    of_others::OfOthers,
     parties::Role,
     refusal::Refusal,
 };
@@ -24,7 +25,6 @@ use super::{
     joint::JointParts,
     ledger::{Ledger, Subject},
     limits::limited,
-    of_others::OfOthers,
     outlook::Outlook,
     party::Party,
     policy::{DEFAULT_ATTEMPTS, Past, Policy},

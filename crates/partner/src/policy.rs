@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 use vesica_agree::disclosed::MatchRules;
 use vesica_core::{
     moment::{Day, Hours, Moment},
+    of_others::OfOthers,
     percentage::Percentage,
     refusal::Refusal,
     words::{counted, grouped},
 };
 use vesica_keyset::{rule_findings::FalseMatches, sketch::Sketch};
 use vesica_task::noise::Epsilon;
-
-use super::of_others::OfOthers;
 
 /// Limits on runs; `None` means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

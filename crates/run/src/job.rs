@@ -15,7 +15,11 @@ use std::{
 
 use rand::CryptoRng;
 use vesica_agree::{
-    choice::PlannerInputs, joint, offer::Offer, rule_terms::RuleTerms, terms::Terms,
+    choice::PlannerInputs,
+    joint::{self, JointTerms},
+    offer::Offer,
+    rule_terms::RuleTerms,
+    terms::Terms,
 };
 use vesica_core::{
     error::{Error, InputFault, Misuse, Result},
@@ -128,6 +132,11 @@ impl Ready {
         self.job.partnership.clone()
     }
 
+    /// Returns the journal, if the run keeps one.
+    pub(crate) fn resume(&self) -> Option<&Resume> {
+        self.job.resume.as_ref()
+    }
+
     /// Returns the file for the record of the run, if one is wanted.
     pub(crate) fn record(&self) -> Option<&Path> {
         self.job.partnership.as_ref()?.record.as_deref()
@@ -178,10 +187,6 @@ impl Job {
         match &self.seat {
             Some(seat) => joint::check(&self.offer, &seat.cast, seat.me)?,
             None => self.offer.check()?,
-        }
-        if self.resume.is_some() && self.seat.is_some() {
-            let message = "a run among several parties keeps no journal: leave out --resume";
-            return Err(Error::usage(Misuse::Resume, message));
         }
         if self.columns.len() != self.offer.keys.len() {
             return Err(Error::usage(
@@ -481,7 +486,7 @@ pub(crate) fn attempt(
     let run_keys = keys.len();
     let run = Run {
         program: env!("CARGO_PKG_VERSION").to_owned(),
-        terms: session.terms().hash(),
+        terms: session.joint_terms().map_or_else(|| session.terms().hash(), JointTerms::hash),
         input: report.input.as_ref().map(|input| input.digest.clone()),
         rows: keys.counts().read,
         keys: keys.counts().used,

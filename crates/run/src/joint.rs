@@ -43,7 +43,7 @@ pub fn run(
     report.output =
         job.output().and_then(Destination::path).map(|path: &Path| path.display().to_string());
     report.record = job.record().map(|path: &Path| path.display().to_string());
-    let ended = Standing::new(job.partnership(), None).and_then(|standing| {
+    let ended = Standing::new(job.partnership(), job.resume()).and_then(|standing| {
         let others = Others::Circle(cast, Mesh::new(*me, &mut *channels));
         let ended = job::attempt(job, &parties, others, observer.clone(), rng, report, &standing);
         if let Err(error) = &ended

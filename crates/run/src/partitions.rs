@@ -64,6 +64,12 @@ pub(crate) trait Fold: Send {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Set>;
 
+    /// Exchanges the numbers of partitions on the disk with all other parties, if they keep journals.
+    ///
+    /// # Errors
+    /// As [`Standing::exchange_done_jointly`].
+    fn exchange_done(&mut self, standing: &Standing, channel: &mut Channel) -> Result<()>;
+
     /// Takes steps with the partner, and meanwhile shows the other parties that this one is still at work.
     fn with_partner(&mut self, channel: &mut Channel, steps: &mut dyn FnMut(&mut Channel));
 }
@@ -265,6 +271,10 @@ impl<'a> PartitionWork<'a> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn fold(&self) -> Option<MutexGuard<'_, &'a mut dyn Fold>> {
+        self.fold.as_ref().map(|fold| fold.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Compares the partitions of one connection, unless another one fails. Ends the connection, unless it is the
     /// session's.
     fn lane(
@@ -313,8 +323,7 @@ impl<'a> PartitionWork<'a> {
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
         let piece = pool.install(|| {
-            let mut fold =
-                self.fold.as_ref().map(|fold| fold.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut fold = self.fold();
             if let Some(fold) = &mut fold {
                 let prepared = fold.prepare(partition, channel, rng);
                 prepared.map_err(|error| Error::of_protocol(error, channel))?;
@@ -339,7 +348,10 @@ impl<'a> PartitionWork<'a> {
             piece.map_err(|error| Error::of_protocol(error, channel))
         })?;
         self.recorded().put(partition, piece)?;
-        self.standing.exchange_done(false, channel).map(drop)
+        match self.fold() {
+            None => self.standing.exchange_done(false, channel).map(drop),
+            Some(mut fold) => fold.exchange_done(&self.standing, channel),
+        }
     }
 }
 

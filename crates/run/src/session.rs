@@ -9,6 +9,7 @@ mod elsewhere;
 mod held;
 mod joint;
 mod ladder;
+mod resumed;
 mod sets;
 mod together;
 mod told;
@@ -28,6 +29,7 @@ use vesica_agree::{
 use vesica_core::{
     error::{Error, Misuse, Result},
     observe::{Observer, Progress, Unit},
+    of_others::OfOthers,
     parties::{Parties, Role},
 };
 use vesica_keyset::{
@@ -38,7 +40,6 @@ use vesica_keyset::{
     table_keys::TableKeys,
 };
 use vesica_net::{Channel, Mesh};
-use vesica_partner::of_others::OfOthers;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Cost, Sizes};
 use vesica_table::{pieces, sent_types::SentType, written::Numbering};
@@ -55,7 +56,7 @@ use self::{chosen::Chosen, circle::Circle, elsewhere::Local};
 use crate::{
     diagnosis::Diagnosis,
     partitions::{self as work, Fold, PairingMode, PartitionWork, Recorded},
-    standing::{DONE, Limits, Place, Standing},
+    standing::{Limits, Place, Standing},
 };
 
 const READY: &str = "vesica/ready";
@@ -231,7 +232,7 @@ impl<'a> Session<'a> {
         let Opening { call, peer_items, done, .. } = opening;
         let partitions = call.request.partitions;
         let found = match keys {
-            TableKeys::Held(set) if partitions == 1 && !self.standing.is_kept() => {
+            TableKeys::Held(set) if self.is_whole(partitions) => {
                 self.run(&chosen, call, set, rng)?
             }
             keys => self.run_partitions(&chosen, call, keys, spill, done, rng)?,
@@ -417,7 +418,7 @@ impl<'a> Session<'a> {
         })?;
         let mut pieces = pieces::Adding::create(spill)?;
         let begun = Begun {
-            peer_keys: call.sides.keys(Side::Peer),
+            peer_keys: self.peer_keys(call.sides.keys(Side::Peer)),
             method: method.key().to_owned(),
             partitions: call.request.partitions as u64,
             seed: *seed.as_bytes(),
@@ -425,16 +426,12 @@ impl<'a> Session<'a> {
         };
         let sizes = call.request.sizes;
         let limits = Limits {
-            peer_keys: begun.peer_keys,
+            peer_keys: call.sides.keys(Side::Peer),
             max_peer_keys: self.terms.max_keys(self.parties.role.other()),
             of_partition: if call.receives() { sizes.sender } else { sizes.receiver } as u64,
             is_malicious: method.adversary() == Adversary::Malicious,
         };
-        let partitions = begun.partitions;
-        self.standing.begin(begun, done, limits, |piece| pieces.push(piece))?;
-        if let Some(sessions) = self.standing.sessions().filter(|sessions| *sessions > 1) {
-            self.observer.note(&goes_on(done, partitions, sessions));
-        }
+        self.begin_journal(begun, limits, done, |piece| pieces.push(piece))?;
         Ok((gathered, pieces))
     }
 
@@ -447,10 +444,7 @@ impl<'a> Session<'a> {
         seed: &Seed,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let all = self.standing.done();
-        if self.standing.exchange_done(true, self.channel)? != all {
-            return Err(self.channel.malformed(DONE, "not all partitions are done").into());
-        }
+        self.require_all_done()?;
         let mut noise = self.standing.noise(seed, &mut *rng);
         let mut randomness = Randomness { rng: &mut *rng, noise: &mut noise };
         // No gate is set for numbers that are opened here. A gate limits repeated comparisons of a partition, perhaps
@@ -546,15 +540,6 @@ impl<'a> Session<'a> {
     ) -> Result<(Vec<String>, [bool; 2])> {
         diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
     }
-}
-
-/// Describes where a run resumes after an interruption.
-fn goes_on(done: u64, partitions: u64, sessions: u32) -> String {
-    let place = match done < partitions {
-        true => format!("partition {} of {partitions}", done + 1),
-        false => format!("the last step: all {partitions} partitions are compared"),
-    };
-    format!("the run resumes at {place}; it was started {sessions} times")
 }
 
 /// Both sides' knowledge of the sets and of an earlier attempt.

@@ -26,6 +26,7 @@ use vesica_agree::{
 };
 use vesica_core::{
     error::{Error, Misuse, Result},
+    of_others::OfOthers,
     parties::Parties,
     refusal::Refusal,
     words::{counted, grouped},
@@ -39,7 +40,6 @@ use vesica_keyset::{
 use vesica_net::{Channel, Gate, Mesh};
 use vesica_partner::{
     account::{Account, Admission, LedgerLine},
-    of_others::OfOthers,
     partnership::Partnership,
     policy::DEFAULT_ATTEMPTS,
     record::AnyRecord,
@@ -341,6 +341,27 @@ impl Standing {
         let theirs = u64::from_le_bytes(theirs);
         self.confirm(theirs, at_once)?;
         Ok(theirs)
+    }
+
+    /// Exchanges the numbers of partitions on the disk with all of several parties, if they keep journals. Returns those
+    /// of the others, in the order of their numbers.
+    ///
+    /// # Errors
+    /// As [`Standing::exchange_done`].
+    pub(crate) fn exchange_done_jointly(
+        &self,
+        at_once: bool,
+        mesh: &mut Mesh<'_>,
+    ) -> Result<Vec<u64>> {
+        if !self.is_kept() {
+            return Ok(Vec::new());
+        }
+        let mut done = mesh.all(DONE, self.done().to_le_bytes())?;
+        done.remove(mesh.me());
+        let done: Vec<_> = done.into_iter().map(u64::from_le_bytes).collect();
+        // The run resumes after the partitions that all have done, so it is enough to know the least.
+        self.confirm(done.iter().copied().min().unwrap_or_default(), at_once)?;
+        Ok(done)
     }
 
     /// Records the number of partitions that the other side reports as done; on the disk at once, or with the next

@@ -17,7 +17,6 @@ const EXCLUDES: &[(&str, &str)] = &[
     ("parties", "connect"),
     ("parties", "side"),
     ("parties", "learns"),
-    ("parties", "resume"),
     ("parties", "query-side"),
     ("parties", "mine"),
     ("parties", "theirs"),

@@ -9,13 +9,13 @@ use vesica_agree::offer::WireOffer;
 use vesica_core::{
     error::{Error, Result},
     moment::Moment,
+    of_others::OfOthers,
 };
 use vesica_keyset::profile::Profile;
 use vesica_net::{Certificate, Channel, Identity, transport::memory};
 use vesica_partner::{
     entry::{Entry, LedgerEvent, LedgerHead},
     ledger::{self, Ledger},
-    of_others::OfOthers,
 };
 use vesica_run::journal::{Journal, JournalSecret, Kind, Resume};
 use vesica_table::{

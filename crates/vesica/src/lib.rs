@@ -181,7 +181,7 @@ pub mod lists {
 
 /// Agreements with partners: invitations, policies, ledgers and records.
 pub mod partnership {
-    pub use vesica_core::refusal::Refusal;
+    pub use vesica_core::{of_others::OfOthers, refusal::Refusal};
 
     pub use vesica_core::moment::{Day, Hours, Moment};
     pub use vesica_partner::{
@@ -193,7 +193,6 @@ pub mod partnership {
             invitation::Inviting,
         },
         ledger::Ledger,
-        of_others::OfOthers,
         outlook::{Next, Outlook},
         page::{of as page, of_joint as joint_page, of_ledger as ledger_page},
         partnership::Partnership,

@@ -10,13 +10,13 @@ use vesica_agree::{
 };
 use vesica_core::{
     moment::Moment,
+    of_others::OfOthers,
     parties::{Learns, Parties, Role, Security},
 };
 use vesica_keyset::counts::RowCounts;
 use vesica_net::{Channel, Identity, transport::memory};
 use vesica_partner::{
     entry::{Entry, LedgerEvent, LedgerHead},
-    of_others::OfOthers,
     page,
     party::Party,
     policy::Policy,

@@ -11,7 +11,7 @@ use vesica::{
 };
 use vesica_net::{CancelToken, Identity, connect::Event};
 
-use super::{Run, confirmed, limited};
+use super::{Run, confirmed, interrupted, limited};
 use crate::{agreed, exit::Failure, meet::Teller, progress::Show};
 
 impl Run {
@@ -38,6 +38,7 @@ impl Run {
         let prints = job.output.as_ref().and_then(Destination::path) == Some(Path::new("-"));
         let partnership = job.partnership.clone();
         let partnership = partnership.as_ref();
+        let resume = job.resume.clone();
         let job = job.prepare_unless(cancel)?;
         let rng = &mut vesica::system_rng()?;
         let (connection, members) = (&spec.connection, spec.members(partnership));
@@ -52,7 +53,7 @@ impl Run {
         let observer = Show::from(spec.messages.progress).observer(quiet, prints);
         let ended = joint::run(job, seat, &mut met.channels, observer, rng, report);
         met.part();
-        confirmed(&ended?)
+        confirmed(&ended.map_err(|error| interrupted(error, resume.filter(|_| !quiet)))?)
     }
 
     /// Prints the disclosure of such a run among several parties, without contacting anybody.

@@ -5,15 +5,25 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+#[cfg(unix)]
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
+#[cfg(unix)]
+use crate::resume::done_of;
 use crate::{
     harness::{Ended, Running, vesica},
     partners::free_port,
 };
 
 const NAMES: [&str; 3] = ["shop", "club", "bank"];
+
+const RUN: [&str; 8] =
+    ["run", "study", "--wait", "60", "--threads", "1", "--report", "report.json"];
 
 /// The projects of three parties, each in its directory. The first one listens.
 struct Study {
@@ -33,8 +43,12 @@ impl Study {
     }
 
     fn table(&self, party: usize, step: usize) {
+        self.table_below(400, party, step);
+    }
+
+    fn table_below(&self, most: u32, party: usize, step: usize) {
         let rows: String =
-            (0..400).step_by(step).map(|key| format!("{key},{}\n", key % 7)).collect();
+            (0..most).step_by(step).map(|key| format!("{key},{}\n", key % 7)).collect();
         fs::write(self.path(party, "table.csv"), format!("k,v\n{rows}")).unwrap();
     }
 
@@ -115,8 +129,7 @@ impl Study {
     }
 
     fn run(&self, flags: &[&str]) -> Vec<Ended> {
-        let run = ["run", "study", "--wait", "60", "--threads", "1", "--report", "report.json"];
-        self.all(&[&run[..], flags].concat())
+        self.all(&[&RUN[..], flags].concat())
     }
 
     fn report(&self, party: usize) -> Value {
@@ -304,4 +317,39 @@ fn agreements_name_learners_and_holders() {
         ended.assert(8, &[]);
     }
     assert!(fs::metadata(study.path(0, "study.csv")).is_err());
+}
+
+/// A run that was interrupted goes on at its line of each ledger, and counts as one.
+#[cfg(unix)]
+#[test]
+fn a_run_that_goes_on_counts_as_one() {
+    let study = Study::new();
+    (0..3).for_each(|party| study.table_below(9000, party, party + 1));
+    study.parts(&["--max-runs", "1"], [&[], &[]]);
+    study.agree();
+    let flags = ["--partitions", "8", "--resume", "journal"];
+    let run = [&RUN[..], &flags].concat();
+    let started = [0, 1, 2].map(|party| Running::start(study.command(party, &run)));
+    let begun = Instant::now();
+    while (0..3).any(|party| done_of(&study.path(party, "journal")) < 2) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is done");
+        thread::sleep(Duration::from_millis(1));
+    }
+    started[2].signal("KILL");
+    for (party, process) in started.into_iter().enumerate() {
+        let ended = process.end();
+        if party < 2 {
+            ended.assert(4, &["bank", "run the same command again to resume"]);
+        }
+    }
+    for ended in study.run(&flags) {
+        ended.assert(0, &["it was started 2 times"]);
+    }
+    let rows: String = (0..9000).step_by(6).map(|key| format!("{key},{}\n", key % 7)).collect();
+    assert_eq!(study.read(0, "study.csv"), format!("k,v\n{rows}"));
+    let ledger = study.succeeds(2, &["ledger", "show"]).out;
+    assert!(ledger.contains("resumed; it was started 2 times"), "{ledger}");
+    for ended in study.run(&flags) {
+        ended.assert(8, &["the limit of 1 run in all is reached"]);
+    }
 }

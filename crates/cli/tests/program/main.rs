@@ -55,6 +55,8 @@ mod run_report;
 #[cfg(unix)]
 mod serving;
 mod several;
+#[cfg(unix)]
+mod several_resume;
 mod shown_texts;
 #[cfg(feature = "stores")]
 mod stores;

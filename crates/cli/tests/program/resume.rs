@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -177,14 +177,18 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     println!("{toll:?}");
 }
 
+fn done(lab: &Lab, party: Party) -> usize {
+    done_of(&lab.file(party, "journal"))
+}
+
 /// Counts the partitions that a side has done: the pieces among the records of its journal. Each begins with its length
 /// and its kind.
-fn done(lab: &Lab, party: Party) -> usize {
+pub fn done_of(journal: &Path) -> usize {
     /// Bytes before the first record, and of a record besides what it holds.
     const SIZES: [usize; 2] = [16 + 32, 4 + 1 + 12 + 16];
     const PIECE: u8 = 2;
     let [start, frame] = SIZES;
-    let journal = fs::read(lab.file(party, "journal")).unwrap_or_default();
+    let journal = fs::read(journal).unwrap_or_default();
     let (mut at, mut pieces) = (start, 0);
     while let Some((head, _)) = journal.get(at..).and_then(|rest| rest.split_first_chunk::<5>()) {
         let [len @ .., kind] = *head;

@@ -9,11 +9,11 @@ use crate::{
     partners::free_port,
 };
 
-const NAMES: [&str; 4] = ["shop", "club", "bank", "mall"];
+pub const NAMES: [&str; 4] = ["shop", "club", "bank", "mall"];
 
 /// A directory with the identities and tables of some parties.
-struct Circle {
-    scratch: tempfile::TempDir,
+pub struct Circle {
+    pub scratch: tempfile::TempDir,
     /// The value of `--parties`.
     parties: String,
     keys: Vec<BTreeSet<u32>>,
@@ -21,7 +21,7 @@ struct Circle {
 
 impl Circle {
     /// Creates parties with these keys; the marked ones listen.
-    fn new(keys: Vec<BTreeSet<u32>>, listening: &[bool]) -> Self {
+    pub fn new(keys: Vec<BTreeSet<u32>>, listening: &[bool]) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let mut parties = Vec::new();
         for (party, keys) in keys.iter().enumerate() {
@@ -46,13 +46,13 @@ impl Circle {
         Self::new([2, 3, 5].map(keys).into(), &[true, false, false])
     }
 
-    fn file(&self, party: usize, kind: &str) -> String {
+    pub fn file(&self, party: usize, kind: &str) -> String {
         let path = self.scratch.path().join(format!("{}.{kind}", NAMES[party]));
         path.to_str().unwrap().to_owned()
     }
 
     /// A party's command, with these flags last.
-    fn command(&self, party: usize, flags: &[&str]) -> Command {
+    pub fn command(&self, party: usize, flags: &[&str]) -> Command {
         let pivot = ["--pivot", NAMES[self.keys.len() - 1]];
         match flags.contains(&"--pivot") {
             true => self.searching(party, flags),
@@ -61,7 +61,7 @@ impl Circle {
     }
 
     /// A party's command without a pivot, with these flags last.
-    fn searching(&self, party: usize, flags: &[&str]) -> Command {
+    pub fn searching(&self, party: usize, flags: &[&str]) -> Command {
         let mut command = vesica();
         command.args(["run", "--parties", &self.parties, "--progress", "plain"]);
         command.args(["--wait", "60", "--threads", "1", "--key", "k"]);
@@ -97,18 +97,18 @@ impl Circle {
     }
 
     /// The keys that all have.
-    fn shared(&self) -> BTreeSet<u32> {
+    pub fn shared(&self) -> BTreeSet<u32> {
         let shared = |one: BTreeSet<u32>, other: &BTreeSet<u32>| &one & other;
         self.keys.iter().fold(self.keys[0].clone(), shared)
     }
 
-    fn report(&self, party: usize) -> Value {
+    pub fn report(&self, party: usize) -> Value {
         read_report(&fs::read_to_string(self.file(party, "json")).unwrap())
     }
 
     /// The leader has the rows of an oracle, and nobody else has any.
     #[track_caller]
-    fn assert_rows(&self, ended: &[Ended]) {
+    pub fn assert_rows(&self, ended: &[Ended]) {
         for (party, ended) in ended.iter().enumerate() {
             ended.assert(0, &[]);
             let report = self.report(party);

@@ -43,6 +43,12 @@ impl Seed {
         mesh.agree(SESSION, session, Deviation::CheckFailed { check: "joint session" })?;
         Ok(Self(blake3::derive_key("vesica 1 joint item seed", &session)))
     }
+
+    /// Restores the seed of a run among several parties that is resumed, and binds the session of each pair to it.
+    pub fn again_jointly(bytes: [u8; 32], mesh: &mut Mesh<'_>) -> Self {
+        mesh.bind(SESSION, &bytes);
+        Self(bytes)
+    }
 }
 
 /// Returns a commitment, which hides the bytes since they are uniform. The number prevents a party from returning

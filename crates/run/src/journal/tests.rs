@@ -1,6 +1,6 @@
 //! Journals and their faults.
 
-use vesica_core::error::Class;
+use vesica_core::{error::Class, of_others::OfOthers};
 
 use super::*;
 
@@ -10,7 +10,13 @@ fn run() -> Run {
 }
 
 fn begun() -> Begun {
-    Begun { peer_keys: 9, method: "rr22".to_owned(), partitions: 4, seed: [3; 32], line: Some(8) }
+    Begun {
+        peer_keys: OfOthers::One(9),
+        method: "rr22".to_owned(),
+        partitions: 4,
+        seed: [3; 32],
+        line: Some(8),
+    }
 }
 
 fn resume(folder: &tempfile::TempDir) -> Resume {
@@ -295,4 +301,17 @@ fn the_number_of_attempts_is_limited() {
     }
     let journal = Journal::open(&resume).unwrap();
     assert!(refused(journal.begun(&run())).contains("attempted 100 times"));
+}
+
+/// A journal of two parties is as it was before several could keep one.
+#[test]
+fn facts_of_two_parties_have_one_number_of_keys() {
+    let seed = ["3"; 32].join(",");
+    let text =
+        format!(r#"{{"peer_keys":9,"method":"rr22","partitions":4,"seed":[{seed}],"line":8}}"#);
+    assert_eq!(serde_json::to_string(&begun()).unwrap(), text);
+    assert_eq!(serde_json::from_str::<Begun>(&text).unwrap(), begun());
+    let several = Begun { peer_keys: OfOthers::Several(vec![9, 7]), ..begun() };
+    let text = serde_json::to_string(&several).unwrap();
+    assert_eq!(serde_json::from_str::<Begun>(&text).unwrap(), several);
 }

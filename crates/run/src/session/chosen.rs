@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use rand::CryptoRng;
-use vesica_core::error::{Error, Result};
+use vesica_core::{
+    error::{Error, Result},
+    of_others::OfOthers,
+};
 use vesica_keyset::{
     partitions,
     seed::{Committed, Seed},
@@ -51,7 +54,7 @@ impl Session<'_> {
         let Opening { whole, peer_items, call, begun, .. } = opening;
         let whole = *whole;
         let (partitions, key, sizes, cost, seed) = match begun {
-            Some(begun) if begun.peer_keys == *peer_items => {
+            Some(begun) if begun.peer_keys == OfOthers::One(*peer_items) => {
                 let partitions = begun.partitions as usize;
                 let part = |keys| partitions::capacity(keys, partitions);
                 let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };

@@ -10,7 +10,7 @@ use vesica_agree::{
 use vesica_core::error::{Error, Result};
 use vesica_keyset::{partitions, seed::Seed, table_keys::TableKeys};
 use vesica_net::{Channel, Mesh};
-use vesica_partner::{account::LedgerLine, of_others::OfOthers, record::AnyRecord};
+use vesica_partner::{account::LedgerLine, record::AnyRecord};
 use vesica_psi::{
     DigestLength, MAX_ITEMS, Sizes,
     joint::{JointPlan, Place},
@@ -27,6 +27,7 @@ use super::{
     chosen::{Chosen, SECRET_OF_QUERY},
     circle::{Circle, Folds},
     ladder::{Bounds, halvings, ladder},
+    resumed::JointOpening,
 };
 use crate::{partitions::Fold, report::Report};
 
@@ -105,17 +106,11 @@ impl<'a> Session<'a> {
         }
         let counts = keys.counts();
         let is_helper = self.circle()?.place() == Place::Helper;
-        let sizes = self.all_sizes(counts.used)?;
+        let opening = self.begin_jointly(counts.used)?;
         let types = if is_helper { Vec::new() } else { self.exchange_types()? };
-        self.admit_jointly(&sizes)?;
-        self.phase("seed");
-        let seed = self.joint_seed(&sizes, rng)?;
-        self.phase("choice");
         let are_held = matches!(keys, TableKeys::Held(_));
-        let (partitions, chosen) = match is_helper {
-            true => self.be_told(&sizes, are_held, seed)?,
-            false => self.choose_jointly(&sizes, are_held, seed)?,
-        };
+        let (partitions, chosen) = self.pick_jointly(&opening, is_helper, are_held, rng)?;
+        let JointOpening { sizes, done, .. } = opening;
         let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
         let of_part: Vec<_> = sizes.iter().map(part).collect();
         let circle = self.circle()?;
@@ -123,7 +118,7 @@ impl<'a> Session<'a> {
         let seed = *chosen.seed.as_bytes();
         circle.begin(Folds { keys: sizes.clone(), sizes: of_part.clone(), partitions, seed });
         let found = match is_helper {
-            true => self.help(&chosen, partitions, keys, spill, rng)?,
+            true => self.help(&chosen, done, keys, spill, rng)?,
             false => {
                 let [mine, theirs] = [me, partner].map(|party| of_part[party]);
                 let (sender, receiver) =
@@ -148,8 +143,10 @@ impl<'a> Session<'a> {
                     )
                 };
                 match keys {
-                    TableKeys::Held(set) if partitions == 1 => self.run(&chosen, call, set, rng)?,
-                    keys => self.run_partitions(&chosen, call, keys, spill, 0, rng)?,
+                    TableKeys::Held(set) if self.is_whole(partitions) => {
+                        self.run(&chosen, call, set, rng)?
+                    }
+                    keys => self.run_partitions(&chosen, call, keys, spill, done, rng)?,
                 }
             }
         };
@@ -177,24 +174,42 @@ impl<'a> Session<'a> {
         Ok(sizes)
     }
 
-    /// Records that the run begins, if the rules of this party allow it.
-    pub(super) fn admit_jointly(&mut self, sizes: &[u64]) -> Result<()> {
-        let mut others = sizes.to_vec();
-        let mine = others.remove(self.circle()?.me());
-        let warning = self.standing.admit(mine, OfOthers::Several(others), None)?;
-        warning.iter().for_each(|warning| self.observer.warning(warning));
-        Ok(())
+    /// Returns the number of partitions, the method and the seed: from an earlier attempt, or new ones.
+    fn pick_jointly(
+        &mut self,
+        opening: &JointOpening,
+        is_helper: bool,
+        are_held: bool,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<(usize, Chosen)> {
+        let sizes = &opening.sizes;
+        let seed = self.joint_seed(opening, rng)?;
+        if let Some(begun) = &opening.begun {
+            let method = super::chosen(self.terms.query(), &begun.method)?;
+            let chosen = Chosen { method, cost: None, seed: seed.into() };
+            return Ok((begun.partitions as usize, chosen));
+        }
+        self.phase("choice");
+        match is_helper {
+            true => self.be_told(sizes, are_held, seed),
+            false => self.choose_jointly(sizes, are_held, seed),
+        }
     }
 
-    /// Draws the seed together with all parties.
+    /// Returns the seed of an earlier attempt, or draws one together with all parties.
     pub(super) fn joint_seed(
         &mut self,
-        sizes: &[u64],
+        opening: &JointOpening,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Seed> {
+        self.phase("seed");
+        if let Some(begun) = &opening.begun {
+            let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
+            return Ok(Seed::again_jointly(begun.seed, &mut mesh));
+        }
         let mut facts = blake3::Hasher::new_derive_key("vesica 1 joint facts");
         facts.update(self.circle()?.terms.hash().as_bytes());
-        for size in sizes {
+        for size in &opening.sizes {
             facts.update(&size.to_le_bytes());
         }
         let facts = *facts.finalize().as_bytes();
@@ -312,19 +327,19 @@ impl<'a> Session<'a> {
         Ok((1 << halvings, Chosen { method, cost: None, seed: seed.into() }))
     }
 
-    /// Lets the leader read this helper's shares, in one partition after the other, and then learns the result if it is
-    /// one that learns.
+    /// Lets the leader read this helper's shares, in one partition after the other, from the first that is not done.
+    /// Then it learns the result if it is one that learns.
     fn help(
         &mut self,
         chosen: &Chosen,
-        count: usize,
+        done: u64,
         keys: TableKeys,
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let length = DigestLength::Short;
+        let (length, count) = (DigestLength::Short, self.circle()?.folds.partitions);
         match keys {
-            TableKeys::Held(set) if count == 1 => {
+            TableKeys::Held(set) if self.is_whole(count) => {
                 self.phase("joint");
                 let (digests, rows) = set.into_parts();
                 let items = chosen.seed.items(&digests, length);
@@ -333,15 +348,18 @@ impl<'a> Session<'a> {
                 self.learn(PartyKeys::Whole(items.items(), &rows), rng)
             }
             keys => {
+                self.begin_folds(chosen.method.key(), done, |_| Ok(()))?;
                 self.phase("partitions");
                 let (seed, directory) = (chosen.seed.clone(), spill.to_owned());
                 let all =
                     self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
                 self.phase("joint");
-                for number in 0..count {
+                for number in done as usize..count {
                     let partition = all.load(number, rng)?;
                     self.fold_part(number, &partition.items, rng)?;
+                    self.leave(&[])?;
                 }
+                self.require_all_done()?;
                 self.learn(PartyKeys::Parts(&all), rng)
             }
         }
@@ -365,11 +383,16 @@ impl<'a> Session<'a> {
         let pool = self.pool();
         let channel = &mut *self.channel;
         let circle = self.circle.as_mut().ok_or(Error::bug("a helper has a circle"))?;
-        let folded = pool.install(|| {
-            circle.prepare(number, channel, rng)?;
-            circle.fold(items.items(), channel, rng)?;
-            Ok(channel.flush()?)
-        });
-        folded.map_err(|error| Error::of_protocol(error, channel))
+        let standing = &self.standing;
+        pool.install(|| {
+            let prepared = circle.prepare(number, channel, rng);
+            prepared.map_err(|error| Error::of_protocol(error, channel))?;
+            standing.begin_partition(number as u32, None)?;
+            channel.set_gate(Some(standing.gate(number as u32)));
+            let folded = circle.fold(items.items(), channel, rng);
+            channel.set_gate(None);
+            let folded = folded.and_then(|_| Ok(channel.flush()?));
+            folded.map_err(|error| Error::of_protocol(error, channel))
+        })
     }
 }

@@ -74,7 +74,13 @@ impl Side {
         let found = begun.flatten();
         standing.admit(PEER_KEYS, OfOthers::One(PEER_KEYS), found.as_ref())?;
         let (method, seed) = ("rr22".to_owned(), [seed; 32]);
-        let new = Begun { peer_keys: PEER_KEYS, method, partitions: PARTITIONS, seed, line: None };
+        let new = Begun {
+            peer_keys: OfOthers::One(PEER_KEYS),
+            method,
+            partitions: PARTITIONS,
+            seed,
+            line: None,
+        };
         let done = found.as_ref().map_or(0, |_| done.min(their_done));
         standing.begin(found.unwrap_or(new), done, limits, |_| Ok(()))?;
         Ok(standing)

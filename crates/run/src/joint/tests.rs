@@ -208,6 +208,19 @@ fn holders_of_keys_are_named() {
     }
 }
 
+/// Random keys in the place of keys that several rows have take part like others.
+#[test]
+fn random_keys_match_nothing() {
+    let rng = &mut StdRng::seed_from_u64(10);
+    for partitions in [1, 2] {
+        let world = World::random(&[3000, 2500, 2800], 0, 1, rng).with_learners(&["bank"]);
+        world.assert_rows(|me, job| {
+            job.pad_keys = me != 1;
+            job.planner.partitions = partitions;
+        });
+    }
+}
+
 /// All compare as many partitions as the party that wants the most.
 #[test]
 fn sets_are_compared_in_as_many_partitions_as_any_party_asks_for() {

@@ -49,7 +49,7 @@ impl Session<'_> {
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let opening = self.begin_jointly(keys.counts().used)?;
+        let opening = self.begin_jointly(keys.len())?;
         let seed = self.joint_seed(&opening, rng)?;
         let are_held = matches!(keys, TableKeys::Held(_));
         let JointOpening { sizes, begun, done } = opening;

@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
         }
         let counts = keys.counts();
         let is_helper = self.circle()?.place() == Place::Helper;
-        let opening = self.begin_jointly(counts.used)?;
+        let opening = self.begin_jointly(keys.len())?;
         let types = if is_helper { Vec::new() } else { self.exchange_types()? };
         let are_held = matches!(keys, TableKeys::Held(_));
         let (partitions, chosen) = self.pick_jointly(&opening, is_helper, are_held, rng)?;

@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use crate::{
         linked::{TOKEN, TokenSecret},
+        partitions::Division,
         reading::Reading,
         seed::Seed,
         table_keys::TableKeys,
@@ -202,8 +203,9 @@ mod tests {
     /// Returns the keys that are in the partitions, with their payloads.
     fn payloads(keys: TableKeys, count: usize) -> BTreeMap<KeyOfRule, Vec<u8>> {
         let seed = Seed::of_run([7; 32]);
-        let parts =
-            keys.partition(&seed, count, DigestLength::Short, &std::env::temp_dir()).unwrap();
+        let parts = keys
+            .partition(&seed, Division::of_two(count), DigestLength::Short, &std::env::temp_dir())
+            .unwrap();
         let mut found = BTreeMap::new();
         for part in 0..count {
             let part = parts.load(part, &mut StdRng::seed_from_u64(1)).unwrap();

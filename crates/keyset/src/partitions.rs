@@ -33,10 +33,34 @@ const CHUNK: usize = 1 << 16;
 /// The share of one thread.
 const IMAGES: usize = 1 << 11;
 
-/// Returns the number of items to which each partition is filled up: the least such that some partition has more keys
-/// with a probability of at most 2^-λ.
-pub fn capacity(keys: usize, partitions: usize) -> usize {
-    simple::max_load(keys, partitions, LAMBDA)
+/// The division of all sets of a run into partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Division {
+    /// The number of partitions of each set.
+    pub partitions: usize,
+    /// The number of sets.
+    pub sets: usize,
+}
+
+impl Division {
+    /// Returns the division of two sets.
+    pub fn of_two(partitions: usize) -> Self {
+        Self { partitions, sets: 2 }
+    }
+
+    /// Returns the number of items to which each partition of a set with these keys is filled up: the least such that
+    /// some partition has more keys with a probability of at most 2^-λ. This is for each of two sets by itself, and
+    /// for all sets of a run together if there are more.
+    pub fn capacity(self, keys: usize) -> usize {
+        simple::max_load(keys, self.partitions, self.lambda())
+    }
+
+    fn lambda(self) -> u32 {
+        match self.sets {
+            ..=2 => LAMBDA,
+            sets => LAMBDA + sets.next_power_of_two().ilog2(),
+        }
+    }
 }
 
 /// Returns the memory, in bytes, that a partition of `capacity` items takes besides the protocol's, if each row
@@ -278,11 +302,12 @@ impl TableKeys {
     pub fn partition(
         self,
         seed: &Seed,
-        partitions: usize,
+        division: Division,
         length: DigestLength,
         directory: &Path,
     ) -> Result<Partitions> {
-        let capacity = capacity(self.len() as usize, partitions);
+        let capacity = division.capacity(self.len() as usize);
+        let partitions = division.partitions;
         let (identifiers, brought) = match &self {
             Self::Held(set) => (set.rows().identifiers(), set.rows().brought().clone()),
             Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
@@ -372,6 +397,24 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
+
+    /// Two sets have places as ever; more sets have so many that all together overflow as rarely as one.
+    #[test]
+    fn partitions_of_all_sets_overflow_as_rarely_as_those_of_one() {
+        for (keys, partitions) in [(3_000, 2), (100_000, 16), (10_000_000, 4096)] {
+            let of = |sets| Division { partitions, sets }.capacity(keys);
+            assert_eq!(Division::of_two(partitions).capacity(keys), of(1));
+            assert_eq!(of(2), simple::max_load(keys, partitions, LAMBDA));
+            for sets in [3, 4, 5, 32] {
+                let failure = |capacity| {
+                    simple::log2_failure(keys, partitions, capacity) + (sets as f64).log2()
+                };
+                assert!(failure(of(sets)) <= -f64::from(LAMBDA), "{sets}");
+                assert!(failure(of(sets) - 1) > -f64::from(LAMBDA) - 1.0, "{sets}");
+                assert!(failure(of(2)) > -f64::from(LAMBDA), "{sets}");
+            }
+        }
+    }
 
     /// A partition has the agreed number of items for any number of keys, and nothing shows which items fill it up.
     #[test]

@@ -251,7 +251,7 @@ mod tests {
     use crate::{
         key::{KeyColumn, Nulls},
         key_number::KeyNumber,
-        partitions::{self, Partitions},
+        partitions::{Division, Partitions},
         query_columns::QueryColumns,
         seed::Seed,
     };
@@ -314,7 +314,9 @@ mod tests {
 
     /// Returns the data of every item, from all partitions.
     fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], OfKey> {
-        let parts = keys.partition(&seed(), 4, DigestLength::Short, &std::env::temp_dir()).unwrap();
+        let parts = keys
+            .partition(&seed(), Division::of_two(4), DigestLength::Short, &std::env::temp_dir())
+            .unwrap();
         let mut all = BTreeMap::new();
         for part in 0..4 {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
@@ -537,7 +539,7 @@ mod tests {
         let mut all = BTreeMap::new();
         for part in 0..count {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
-            assert_eq!(loaded.items.len(), partitions::capacity(35_751, count));
+            assert_eq!(loaded.items.len(), Division::of_two(count).capacity(35_751));
             for row in RowNumber::all(loaded.set.counts().read) {
                 let key = loaded.set.key_of(row).unwrap().index();
                 let item = loaded.items.items().low_halves()[key].to_bytes();
@@ -554,7 +556,9 @@ mod tests {
         for (count, length) in [(5, DigestLength::Short), (8, DigestLength::Long)] {
             let [held, spilled] = both().map(|(keys, _)| {
                 assert_eq!(keys.counts().used, 35_751);
-                let parts = keys.partition(&seed(), count, length, &std::env::temp_dir()).unwrap();
+                let parts = keys
+                    .partition(&seed(), Division::of_two(count), length, &std::env::temp_dir())
+                    .unwrap();
                 loaded(&parts, count)
             });
             assert!(held == spilled);
@@ -567,7 +571,8 @@ mod tests {
     fn an_overflowing_partition_is_refused_without_naming_its_keys() {
         let [(keys, _), _] = both();
         let length = DigestLength::Short;
-        let parts = keys.partition(&seed(), 4, length, &std::env::temp_dir()).unwrap();
+        let parts =
+            keys.partition(&seed(), Division::of_two(4), length, &std::env::temp_dir()).unwrap();
         let parts = parts.with_capacity(8_500);
         let error = parts.load(0, &mut StdRng::seed_from_u64(9)).err().unwrap();
         assert!(matches!(error, Error::StatisticalFailure(_)), "{error}");

@@ -22,7 +22,7 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key::{Duplicates, KeyColumn, Nulls},
-    partitions::Partitions,
+    partitions::{Division, Partitions},
     reading::Reading,
     seed::Seed,
     table_keys::TableKeys,
@@ -212,7 +212,7 @@ pub fn publish(
     let partitions = items.div_ceil(PARTITION).max(1) as usize;
     let partitioned = table.partition(
         &Seed::of_run(item_seed(key.public())),
-        partitions,
+        Division { partitions, sets: 1 },
         DigestLength::Long,
         &directory.private(),
     )?;

@@ -360,7 +360,7 @@ mod tests {
     use rand::SeedableRng;
     use vesica_core::parties::Role;
     use vesica_keyset::{
-        key::KeyColumn, keyset::KeySet, partitions, reading::Reading, seed::Seed,
+        key::KeyColumn, keyset::KeySet, partitions::Division, reading::Reading, seed::Seed,
         table_keys::TableKeys,
     };
     use vesica_net::{Transport, transport::memory};
@@ -396,8 +396,8 @@ mod tests {
         let (_, set, _) = KeySet::read(scan, &reading, |_, _| {})?;
         let seed = Seed::agree(role, &mut channel, &mut rng)?;
         let spill = std::env::temp_dir();
-        let keys = TableKeys::Held(set);
-        let all = keys.partition(&seed, COUNT, DigestLength::Short, &spill)?;
+        let (keys, division) = (TableKeys::Held(set), Division::of_two(COUNT));
+        let all = keys.partition(&seed, division, DigestLength::Short, &spill)?;
         let receives = role == Role::B;
         let all = all.with_capacity(if receives { sizes.receiver } else { sizes.sender });
         let (me, peer) = (Side::Me, Side::Peer);
@@ -439,7 +439,7 @@ mod tests {
     /// is over.
     #[test]
     fn a_partition_that_overflows_ends_both_sides_in_order() {
-        let [sender, receiver] = [4_000, 1_000].map(|keys| partitions::capacity(keys, COUNT));
+        let [sender, receiver] = [4_000, 1_000].map(|keys| Division::of_two(COUNT).capacity(keys));
         for connections in [1, 3] {
             for ended in both(Sizes { sender, receiver }, connections) {
                 assert_eq!(ended.unwrap().iter().count(), COUNT);

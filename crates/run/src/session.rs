@@ -35,7 +35,7 @@ use vesica_core::{
 use vesica_keyset::{
     counts::RowCounts,
     keyset::KeySet,
-    partitions::{self, Partitions},
+    partitions::{self, Division, Partitions},
     seed::{Committed, Draw, Seed},
     table_keys::TableKeys,
 };
@@ -349,12 +349,12 @@ impl<'a> Session<'a> {
         let Chosen { method, cost, seed } = chosen;
         let (gathered, pieces) = self.begin_partitions(chosen, &call, spill, done)?;
         let (count, done) = (call.request.partitions, done as usize);
-        let directory = spill.to_owned();
+        let (directory, division) = (spill.to_owned(), self.division(count));
         self.phase("partitions");
         let length = method.item_length();
         let of_run = seed.clone();
         let partitions =
-            self.meanwhile(move || keys.partition(&of_run, count, length, &directory))?;
+            self.meanwhile(move || keys.partition(&of_run, division, length, &directory))?;
         self.phase(method.key());
         let threads = self.pool.current_num_threads();
         let mine = match self.channel.has_parallel() {
@@ -453,6 +453,12 @@ impl<'a> Session<'a> {
         let unrevealed = gathered.finish(pieces, partitions, self.channel, &mut randomness)?;
         self.standing.reveal(unrevealed.shared)?;
         (unrevealed.reveal)(self.channel, rng)
+    }
+
+    /// Returns the division of all sets into this number of partitions.
+    fn division(&self, partitions: usize) -> Division {
+        let sets = self.circle.as_ref().map_or(2, |circle| circle.terms.cast().parties.len());
+        Division { partitions, sets }
     }
 
     /// Returns how many partitions fit into this side's memory at a time.

@@ -8,7 +8,7 @@ use vesica_core::{
     of_others::OfOthers,
 };
 use vesica_keyset::{
-    partitions,
+    partitions::Division,
     seed::{Committed, Seed},
 };
 use vesica_planner::Candidate;
@@ -56,7 +56,7 @@ impl Session<'_> {
         let (partitions, key, sizes, cost, seed) = match begun {
             Some(begun) if begun.peer_keys == OfOthers::One(*peer_items) => {
                 let partitions = begun.partitions as usize;
-                let part = |keys| partitions::capacity(keys, partitions);
+                let part = |keys| Division::of_two(partitions).capacity(keys);
                 let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
                 let seed = Seed::again(begun.seed, self.channel);
                 (partitions, begun.method.clone(), sizes, None, seed)

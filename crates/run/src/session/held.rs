@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path};
 
 use rand::CryptoRng;
 use vesica_core::error::{Error, Result};
-use vesica_keyset::{key_rows::KeyRows, partitions, table_keys::TableKeys};
+use vesica_keyset::{key_rows::KeyRows, table_keys::TableKeys};
 use vesica_psi::{
     DigestLength, Items,
     joint::{HeldItem, Holders, HoldersPlan, Place},
@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 use super::{
     Computed, Session,
     circle::Folds,
-    joint::{CHOICE, LEAST},
+    joint::{CHOICE, LEAST, sizes_of_parts},
     ladder::halvings,
     resumed::JointOpening,
 };
@@ -57,8 +57,8 @@ impl Session<'_> {
             Some(begun) => begun.partitions as usize,
             None => self.agree_on_partitions(&sizes, are_held, least)?,
         };
-        let part = |keys: &u64| partitions::capacity(*keys as usize, count);
-        let (of_part, of_run) = (sizes.iter().map(part).collect(), *seed.as_bytes());
+        let (of_part, of_run) = (sizes_of_parts(&sizes, count), *seed.as_bytes());
+        let division = self.division(count);
         let folds = Folds { keys: sizes.clone(), sizes: of_part, partitions: count, seed: of_run };
         let circle = self.circle()?;
         circle.begin(folds);
@@ -85,7 +85,7 @@ impl Session<'_> {
                 self.phase("partitions");
                 let directory = spill.to_owned();
                 let partitions = self.meanwhile(move || {
-                    keys.partition(&seed, count, DigestLength::Short, &directory)
+                    keys.partition(&seed, division, DigestLength::Short, &directory)
                 })?;
                 self.phase("joint");
                 for number in done as usize..count {
@@ -125,8 +125,7 @@ impl Session<'_> {
         let circle = self.circle()?;
         let (leader, me) = (circle.terms.cast().leader, circle.me());
         let memory = |partitions: usize| {
-            let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
-            let sizes = sizes.iter().map(part).collect();
+            let sizes = sizes_of_parts(sizes, partitions);
             let plan = HoldersPlan::new(sizes, leader, least, [0; 32]);
             plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
         };

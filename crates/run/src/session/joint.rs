@@ -8,7 +8,11 @@ use vesica_agree::{
     memory::Budget,
 };
 use vesica_core::error::{Error, Result};
-use vesica_keyset::{partitions, seed::Seed, table_keys::TableKeys};
+use vesica_keyset::{
+    partitions::{self, Division},
+    seed::Seed,
+    table_keys::TableKeys,
+};
 use vesica_net::{Channel, Mesh};
 use vesica_partner::{account::LedgerLine, record::AnyRecord};
 use vesica_psi::{
@@ -111,8 +115,7 @@ impl<'a> Session<'a> {
         let are_held = matches!(keys, TableKeys::Held(_));
         let (partitions, chosen) = self.pick_jointly(&opening, is_helper, are_held, rng)?;
         let JointOpening { sizes, done, .. } = opening;
-        let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
-        let of_part: Vec<_> = sizes.iter().map(part).collect();
+        let of_part = sizes_of_parts(&sizes, partitions);
         let circle = self.circle()?;
         let (me, partner) = (circle.me(), circle.terms.cast().partner(circle.me()));
         let seed = *chosen.seed.as_bytes();
@@ -219,8 +222,7 @@ impl<'a> Session<'a> {
 
     /// Returns the memory that the fold of this party takes, for partitions of sets of these sizes.
     fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
-        let part = |keys: &u64| partitions::capacity(*keys as usize, partitions);
-        let sizes: Vec<_> = sizes.iter().map(part).collect();
+        let sizes = sizes_of_parts(sizes, partitions);
         let plan = JointPlan::new(sizes, cast.leader, cast.partner(cast.leader), [0; 32]);
         plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
     }
@@ -245,7 +247,7 @@ impl<'a> Session<'a> {
         };
         let terms = self.terms.clone();
         let memory = |partitions| Self::fold_memory(&cast, me, sizes, partitions);
-        let bounds = Bounds { most, memory: &memory, folds: true };
+        let bounds = Bounds { most, memory: &memory, sets: sizes.len() };
         let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
         let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
         let method = super::chosen(self.terms.query(), candidate.key)?;
@@ -272,7 +274,7 @@ impl<'a> Session<'a> {
         let budget = Budget::new(self.inputs.memory);
         let fits = |halvings: &u32| {
             let partitions = 1 << halvings;
-            let mine = partitions::capacity(sizes[me] as usize, partitions);
+            let mine = sizes_of_parts(sizes, partitions)[me];
             let beside = match partitions {
                 1 if are_held => 0.0,
                 _ => partitions::memory(mine, 0),
@@ -338,6 +340,7 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         let (length, count) = (DigestLength::Short, self.circle()?.folds.partitions);
+        let division = self.division(count);
         match keys {
             TableKeys::Held(set) if self.is_whole(count) => {
                 self.phase("joint");
@@ -352,7 +355,7 @@ impl<'a> Session<'a> {
                 self.phase("partitions");
                 let (seed, directory) = (chosen.seed.clone(), spill.to_owned());
                 let all =
-                    self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
+                    self.meanwhile(move || keys.partition(&seed, division, length, &directory))?;
                 self.phase("joint");
                 for number in done as usize..count {
                     let partition = all.load(number, rng)?;
@@ -395,4 +398,10 @@ impl<'a> Session<'a> {
             folded.map_err(|error| Error::of_protocol(error, channel))
         })
     }
+}
+
+/// Returns the sizes of a partition of each of these sets.
+pub(super) fn sizes_of_parts(sizes: &[u64], partitions: usize) -> Vec<usize> {
+    let division = Division { partitions, sets: sizes.len() };
+    sizes.iter().map(|keys| division.capacity(*keys as usize)).collect()
 }

@@ -5,7 +5,7 @@ use vesica_agree::{
     terms::Terms,
 };
 use vesica_core::error::{Error, Result};
-use vesica_keyset::partitions;
+use vesica_keyset::partitions::{self, Division};
 use vesica_psi::{DigestLength, MAX_ITEMS, Sizes};
 use vesica_task::interface::Request;
 
@@ -25,14 +25,14 @@ pub(super) struct Bounds<'a> {
     pub(super) most: usize,
     /// The bytes that this side's fold takes beside a method, for a number of partitions.
     pub(super) memory: &'a dyn Fn(usize) -> f64,
-    /// Whether items are folded: then they have 128 bits.
-    pub(super) folds: bool,
+    /// The number of sets. Those of more than two are folded, and their items have 128 bits.
+    pub(super) sets: usize,
 }
 
 impl Bounds<'_> {
     /// Returns the bounds in a run of two.
     pub(super) fn of_two(sizes: Sizes) -> Self {
-        Self { most: sizes.sender.max(sizes.receiver), memory: &|_| 0.0, folds: false }
+        Self { most: sizes.sender.max(sizes.receiver), memory: &|_| 0.0, sets: 2 }
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn ladder<'a>(
     are_held: bool,
     bounds: Bounds<'a>,
 ) -> Result<Ladder<'a>> {
-    let Bounds { most, memory, folds } = bounds;
+    let Bounds { most, memory, sets } = bounds;
     let methods = terms.query().kind.task.methods();
     let is_short = move |key: &str| {
         let method = methods.iter().find(|method| method.key() == key);
@@ -60,7 +60,7 @@ pub(super) fn ladder<'a>(
         if most.div_ceil(partitions) + usize::from(partitions > 1) > MAX_ITEMS {
             return Err(Error::too_large(most, partitions));
         }
-        let of = |keys| partitions::capacity(keys, partitions);
+        let of = |keys| Division { partitions, sets }.capacity(keys);
         let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
         let request = Request { partitions, ..terms.request(part) };
         let mine = if receives { part.receiver } else { part.sender };
@@ -70,7 +70,7 @@ pub(super) fn ladder<'a>(
         };
         let beside = beside + memory(partitions);
         let mut candidates = terms.candidates(&request)?;
-        candidates.retain(|candidate| !folds || is_short(candidate.key));
+        candidates.retain(|candidate| sets == 2 || is_short(candidate.key));
         Ok(Rung { partitions, candidates, beside })
     };
     let first = match make(0) {

@@ -11,6 +11,7 @@ use std::{
 use vesica::{
     CheckedKeys, Job, Learns, Offer, Source,
     files::{Delimiter, KeyColumn},
+    joint::Seat,
     partnership::{
         Agreement, AnyAgreement, Invitation, JointInvitation, JointParts, MeetingPlace, Signed,
     },
@@ -69,6 +70,8 @@ pub struct ConfirmArgs {
 struct OwnJob<'a> {
     partner: &'a spec::PartnerJob,
     table: &'a spec::JobTable,
+    /// The place of this side among several parties.
+    seat: Option<Seat>,
 }
 
 /// Makes a project: an identity and a file with comments.
@@ -107,7 +110,7 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     if spec.circle.me.is_some() {
         return Err(Failure::usage("--me is for --parties: name all parties, or leave it out"));
     }
-    let own = OwnJob { partner: &spec.partner, table: &spec.table };
+    let own = OwnJob { partner: &spec.partner, table: &spec.table, seat: None };
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let terms = &spec.terms;
@@ -137,7 +140,7 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
 /// Accepts an invitation.
 pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
     let spec = args.options.value()?;
-    let own = OwnJob { partner: &spec.partner, table: &spec.table };
+    let own = OwnJob { partner: &spec.partner, table: &spec.table, seat: None };
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let text = read(&args.invitation)?;
@@ -433,6 +436,7 @@ impl OwnJob<'_> {
         let job = Job {
             delimiter,
             values: values.map(str::to_owned),
+            seat: self.seat.clone(),
             ..Job::new(Source::from_path(&path), columns.clone(), offer.clone())
         };
         job.prepare()?;

@@ -41,10 +41,11 @@ const PULSE: Duration = Duration::from_millis(200);
 
 /// Makes an invitation to several parties.
 pub fn invite(name: &str, spec: &spec::Invited) -> Result<(), Failure> {
-    let own = OwnJob { partner: &spec.partner, table: &spec.table };
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let (cast, number) = spec.circle.cast()?;
+    let seat = Some(Seat { cast: cast.clone(), me: number });
+    let own = OwnJob { partner: &spec.partner, table: &spec.table, seat };
     let own_name = cast.name(number).to_owned();
     own.key()?;
     let offer = spec.circle.offer(&spec.terms, &spec.table)?;
@@ -75,7 +76,6 @@ pub fn invite(name: &str, spec: &spec::Invited) -> Result<(), Failure> {
 
 /// Accepts an invitation to several parties.
 pub fn accept(args: &AcceptArgs, spec: &spec::Acceptance, text: &str) -> Result<(), Failure> {
-    let own = OwnJob { partner: &spec.partner, table: &spec.table };
     let project = Project::open(spec.partner.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let invitation = JointInvitation::from_text(text).map_err(|e| of_file(&args.invitation, &e))?;
@@ -89,8 +89,13 @@ pub fn accept(args: &AcceptArgs, spec: &spec::Acceptance, text: &str) -> Result<
             others.join(", ")
         ))
     })?;
+    let answer = invitation.answer(own_name)?;
+    let cast = proposal.cast()?;
+    // Until all have replied, parties have nothing but names.
+    let seat = Some(Seat { me: cast.number_of(own_name)?, cast });
+    let own = OwnJob { partner: &spec.partner, table: &spec.table, seat };
     let unusual = proposal.unusual_protocol();
-    let offer = completed(args, spec, &own, invitation.answer(own_name)?, unusual)?;
+    let offer = completed(args, spec, &own, answer, unusual)?;
     let values = spec.terms.values.values.as_deref();
     let reply = invitation.accept(&me, own_name, &offer, spec.place.address.clone())?;
     crate::say(&format!(

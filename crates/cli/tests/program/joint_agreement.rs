@@ -353,3 +353,35 @@ fn a_run_that_goes_on_counts_as_one() {
         ended.assert(8, &["the limit of 1 run in all is reached"]);
     }
 }
+
+/// A query has the tables of leader and pivot, under an agreement as well.
+#[test]
+fn an_agreement_on_a_query() {
+    let study = Study::new();
+    let query = "SELECT b.v, count(*), sum(a.v) FROM a JOIN b USING (key) GROUP BY b.v HAVING count(*) >= 2";
+    let invite = ["--query", query, "--column", "v:integer", "--max-cells", "7"];
+    study.parts(&invite, [&[], &["--column", "v:{0,1,2,3,4,5,6}"]]);
+    study.agree();
+    let preview = study.succeeds(1, &["preview", "study"]).out;
+    assert!(preview.contains("shop will learn the number of shared keys"), "{preview}");
+    for ended in study.run(&["--record", "study.record"]) {
+        ended.assert(0, &[]);
+    }
+    let count = |v: u32| (0..400).step_by(30).filter(|key| key % 7 == v).count() as u32;
+    let rows = (0..7).map(|v| match count(v) {
+        0 | 1 => format!("{v},,,suppressed\n"),
+        count => format!("{v},{count},{},shown\n", count * v),
+    });
+    let expected = format!("b.v,count(*),sum(a.v),cell\n{}", rows.collect::<String>());
+    assert_eq!(study.read(0, "study.csv"), expected);
+    for party in 0..3 {
+        assert!(party == 0 || !study.path(party, "study.csv").exists());
+        study.succeeds(party, &["ledger", "verify", "--record", "study.record"]);
+    }
+    let page = study.succeeds(1, &["report", "study.record", "--html", "-"]).out;
+    assert!(page.contains("the number of shared keys"), "{page}");
+    // A helper has no table of the query.
+    let accept = ["accept", "study.invite", "--me", "club", "--yes", "--name", "again"];
+    let table = ["--input", "table.csv", "--key", "k", "--column", "v:integer"];
+    study.ended(1, &[&accept[..], &table].concat()).assert(2, &["--column"]);
+}

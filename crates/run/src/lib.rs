@@ -15,4 +15,3 @@ pub mod seat;
 pub mod session;
 pub mod shortfall;
 pub mod standing;
-mod threshold;

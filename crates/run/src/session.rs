@@ -11,6 +11,7 @@ mod joint;
 mod ladder;
 mod resumed;
 mod sets;
+mod threshold;
 mod together;
 mod told;
 
@@ -49,10 +50,13 @@ use vesica_task::{
     sides::{Side, Sides},
 };
 
-pub(crate) use self::chosen::chosen;
 pub use self::{computed::Computed, elsewhere::Elsewhere};
 
-use self::{chosen::Chosen, circle::Circle, elsewhere::Local};
+use self::{
+    chosen::{Chosen, chosen},
+    circle::Circle,
+    elsewhere::Local,
+};
 use crate::{
     diagnosis::Diagnosis,
     partitions::{self as work, Fold, PairingMode, PartitionWork, Recorded},
@@ -188,11 +192,6 @@ impl<'a> Session<'a> {
     /// Returns the threads that compute.
     pub(super) fn pool(&self) -> Arc<ThreadPool> {
         self.pool.clone()
-    }
-
-    /// Returns the planner's knowledge of this machine and the link.
-    pub(super) fn inputs(&self) -> &PlannerInputs {
-        self.inputs
     }
 
     /// Returns the role of this side.

@@ -66,11 +66,14 @@ impl Cast {
             };
             facts.iter().filter_map(phrase).collect()
         };
+        // One bit that all learn before anything else.
+        let first = facts.iter().filter(|fact| matches!(fact, Fact::ThresholdFirst { .. }));
+        let first: Vec<_> = first.map(|fact| fact.phrase(Role::A, &of_two)).collect();
         let keys = |party: usize| keys.and_then(|keys| keys.get(party)).copied();
         let each = "how many keys each party has".to_owned();
         let mine = me.map(|me| match cast.learns(me) {
             true => [result(me, keys(me)), vec![sizes]].concat(),
-            false => vec![sizes],
+            false => [first.clone(), vec![sizes]].concat(),
         });
         // Parties that learn the same are named together.
         let mut learners: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
@@ -89,7 +92,7 @@ impl Cast {
         });
         let mut theirs: Vec<_> = said.collect();
         if others.clone().any(|party| !cast.learns(party)) {
-            theirs.push(sentence("Every other party", tense, vec![each]));
+            theirs.push(sentence("Every other party", tense, [first, vec![each]].concat()));
         }
         let mine = mine.map(|mine| sentence("This side", tense, mine)).unwrap_or_default();
         let theirs = theirs.join(" ");

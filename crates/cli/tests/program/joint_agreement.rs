@@ -325,7 +325,8 @@ fn agreements_name_learners_and_holders() {
 fn a_run_that_goes_on_counts_as_one() {
     let study = Study::new();
     (0..3).for_each(|party| study.table_below(9000, party, party + 1));
-    study.parts(&["--max-runs", "1"], [&[], &[]]);
+    let first = ["--min-result", "5", "--threshold-first"];
+    study.parts(&[&["--max-runs", "1"], &first[..]].concat(), [&[], &[]]);
     study.agree();
     let flags = ["--partitions", "8", "--resume", "journal"];
     let run = [&RUN[..], &flags].concat();
@@ -345,6 +346,9 @@ fn a_run_that_goes_on_counts_as_one() {
     for ended in study.run(&flags) {
         ended.assert(0, &["it was started 2 times"]);
     }
+    // It has passed the threshold.
+    let phases = study.report(0)["phases"].to_string();
+    assert!(phases.contains("finish") && !phases.contains("rs21-circuit"), "{phases}");
     let rows: String = (0..9000).step_by(6).map(|key| format!("{key},{}\n", key % 7)).collect();
     assert_eq!(study.read(0, "study.csv"), format!("k,v\n{rows}"));
     let ledger = study.succeeds(2, &["ledger", "show"]).out;
@@ -384,4 +388,48 @@ fn an_agreement_on_a_query() {
     let accept = ["accept", "study.invite", "--me", "club", "--yes", "--name", "again"];
     let table = ["--input", "table.csv", "--key", "k", "--column", "v:integer"];
     study.ended(1, &[&accept[..], &table].concat()).assert(2, &["--column"]);
+}
+
+/// Circuit PSI comes before rows, and all parties hear whether enough keys are shared.
+#[test]
+fn a_threshold_comes_before_rows_among_several() {
+    for least in ["14", "15"] {
+        let study = Study::new();
+        let learners = ["--pivot", "bank", "--learners", "club"];
+        let invite = ["--min-result", least, "--threshold-first"];
+        study.parts_for(&learners, &invite, [&[], &[]]);
+        study.agree();
+        let preview = study.succeeds(2, &["preview", "study"]).out;
+        assert!(preview.contains("before anything else, whether all parties share"), "{preview}");
+        let is_reached = least == "14";
+        for (party, ended) in study.run(&[]).into_iter().enumerate() {
+            match is_reached {
+                true => ended.assert(0, &[]),
+                false => ended.assert(9, &["fewer than 15 keys are shared", "min-result"]),
+            };
+            let report = study.report(party);
+            let phases = report["phases"].as_array().unwrap().iter();
+            let phases: Vec<_> = phases.map(|phase| phase["name"].clone()).collect();
+            assert_eq!(phases.contains(&"rs21-circuit".into()), party != 1, "{phases:?}");
+            assert_eq!(phases.contains(&"finish".into()), is_reached, "{phases:?}");
+            assert_eq!(study.path(party, "study.csv").exists(), is_reached && party < 2);
+        }
+        if is_reached {
+            let rows = (0..400).step_by(30).map(|key| format!("{key},{}\n", key % 7));
+            let expected = format!("k,v\n{}", rows.collect::<String>());
+            assert_eq!([0, 1].map(|party| study.read(party, "study.csv")), [&expected[..]; 2]);
+            let learned = study.report(2)["learned"].clone();
+            let said = "before anything else, whether all parties share at least 14 keys";
+            for side in ["me", "peer"] {
+                assert!(learned[side].as_str().unwrap().contains(said), "{learned}");
+            }
+        }
+    }
+    let study = Study::new();
+    let few = ["--parties", "shop,club,bank", "--me", "shop", "--leader", "shop"];
+    let invite = ["invite", "held", "--input", "table.csv", "--key", "k", "--at-least", "2"];
+    let first = ["--min-result", "5", "--threshold-first", "--address", "127.0.0.1:7788"];
+    study
+        .ended(0, &[&invite[..], &few, &first].concat())
+        .assert(2, &["a search for holders has no pivot"]);
 }

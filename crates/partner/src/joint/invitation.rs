@@ -43,7 +43,7 @@ impl JointInvitation {
     pub fn new(me: &Identity, inviting: Inviting<'_>, offer: &Offer) -> Result<Self> {
         let Inviting { name, cast, own_name, address, relay, policy } = inviting;
         check_name(name)?;
-        check_policy(&policy, cast.parties.len())?;
+        check_policy(&policy, cast)?;
         policy.check_day(Moment::now())?;
         address.iter().chain(&relay).try_for_each(|address| check_address(address))?;
         let number = number_of(cast, own_name)?;
@@ -199,13 +199,14 @@ impl JointInvitation {
     }
 }
 
-/// Refuses a policy that only two parties can follow, or that requires more parties.
-fn check_policy(policy: &Policy, parties: usize) -> Result<()> {
-    policy.check_parties(parties)?;
-    match policy.threshold_first {
+/// Refuses a policy that these parties cannot follow, or that requires more of them.
+fn check_policy(policy: &Policy, cast: &Cast) -> Result<()> {
+    policy.check_parties(cast.parties.len())?;
+    match policy.threshold_first && cast.pivot().is_none() {
         false => Ok(()),
         true => {
-            let message = "threshold-first is for two parties; among several, min-result withholds the result";
+            let message = "threshold-first is computed by leader and pivot, and a search for holders has no pivot; min-result \
+                           withholds its result";
             Err(Error::usage(Misuse::Policy, message))
         }
     }

@@ -185,10 +185,7 @@ fn policies_that_do_not_fit_several_parties_are_refused() {
     let me = Identity::generate().unwrap();
     for (policy, said) in [
         (Policy { min_parties: Some(4), ..Policy::default() }, "at least 4 parties"),
-        (
-            Policy { threshold_first: true, min_result: Some(5), ..Policy::default() },
-            "threshold-first",
-        ),
+        (Policy { threshold_first: true, ..Policy::default() }, "threshold-first"),
         (Policy { min_cell: Some(5), ..Policy::default() }, "min-cell"),
     ] {
         let refused = invitation(&me, policy).unwrap_err().to_string();

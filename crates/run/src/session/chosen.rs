@@ -38,7 +38,7 @@ pub(super) struct Chosen {
 ///
 /// # Errors
 /// [`Error::Bug`] if it does not answer the query.
-pub(crate) fn chosen(query: &Query, key: &str) -> Result<Box<dyn Method>> {
+pub(super) fn chosen(query: &Query, key: &str) -> Result<Box<dyn Method>> {
     query.method(key).ok_or(Error::bug("the choice is not in the catalogue"))
 }
 

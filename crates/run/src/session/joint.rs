@@ -16,7 +16,7 @@ use vesica_keyset::{
 use vesica_net::{Channel, Mesh};
 use vesica_partner::{account::LedgerLine, record::AnyRecord};
 use vesica_psi::{
-    DigestLength, MAX_ITEMS, Sizes,
+    DigestLength, MAX_ITEMS, Set, Sizes,
     joint::{JointPlan, Place},
 };
 use vesica_table::rows::MAX_ROWS;
@@ -112,6 +112,10 @@ impl<'a> Session<'a> {
         let is_helper = self.circle()?.place() == Place::Helper;
         let opening = self.begin_jointly(keys.len())?;
         let types = if is_helper { Vec::new() } else { self.exchange_types()? };
+        // A resumed run has passed the threshold.
+        if let Some(least) = self.standing.threshold().filter(|_| opening.begun.is_none()) {
+            self.require_jointly(least, &keys, &opening, rng)?;
+        }
         let are_held = matches!(keys, TableKeys::Held(_));
         let (partitions, chosen) = self.pick_jointly(&opening, is_helper, are_held, rng)?;
         let JointOpening { sizes, done, .. } = opening;
@@ -221,7 +225,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the memory that the fold of this party takes, for partitions of sets of these sizes.
-    fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
+    pub(super) fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
         let sizes = sizes_of_parts(sizes, partitions);
         let plan = JointPlan::new(sizes, cast.leader, cast.partner(cast.leader), [0; 32]);
         plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
@@ -380,23 +384,42 @@ impl<'a> Session<'a> {
     fn fold_part(
         &mut self,
         number: usize,
-        items: &vesica_psi::Set,
+        items: &Set,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<()> {
-        let pool = self.pool();
-        let channel = &mut *self.channel;
+        self.prepare_fold(number, rng)?;
+        self.standing.begin_partition(number as u32, None)?;
+        self.channel.set_gate(Some(self.standing.gate(number as u32)));
+        let folded = self.fold_items(items, rng);
+        self.channel.set_gate(None);
+        folded
+    }
+
+    /// Prepares this helper for the fold of a partition.
+    pub(super) fn prepare_fold(
+        &mut self,
+        number: usize,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<()> {
+        let (pool, channel) = (self.pool.clone(), &mut *self.channel);
         let circle = self.circle.as_mut().ok_or(Error::bug("a helper has a circle"))?;
-        let standing = &self.standing;
-        pool.install(|| {
-            let prepared = circle.prepare(number, channel, rng);
-            prepared.map_err(|error| Error::of_protocol(error, channel))?;
-            standing.begin_partition(number as u32, None)?;
-            channel.set_gate(Some(standing.gate(number as u32)));
-            let folded = circle.fold(items.items(), channel, rng);
-            channel.set_gate(None);
-            let folded = folded.and_then(|_| Ok(channel.flush()?));
-            folded.map_err(|error| Error::of_protocol(error, channel))
-        })
+        let prepared = pool.install(|| circle.prepare(number, channel, rng));
+        prepared.map_err(|error| Error::of_protocol(error, channel))
+    }
+
+    /// Lets the leader read this helper's shares of the items of the partition that is prepared.
+    pub(super) fn fold_items(
+        &mut self,
+        items: &Set,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<()> {
+        let (pool, channel) = (self.pool.clone(), &mut *self.channel);
+        let circle = self.circle.as_mut().ok_or(Error::bug("a helper has a circle"))?;
+        let folded = pool.install(|| {
+            circle.fold(items.items(), channel, rng)?;
+            Ok(channel.flush()?)
+        });
+        folded.map_err(|error| Error::of_protocol(error, channel))
     }
 }
 

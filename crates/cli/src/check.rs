@@ -90,8 +90,11 @@ impl Args {
             false => Some(options.table.rules(texts)?),
         };
         if let Some(rules) = rules.filter(|_| !options.shown.columns) {
-            let peer_rows = options.shown.peer_rows;
-            let keys = CheckedKeys { peer_rows, ..CheckedKeys::of_rules(rules, null_values) };
+            let keys = CheckedKeys {
+                peer_rows: options.shown.peer_rows,
+                max_false_per_rule: options.shown.max_false_per_rule,
+                ..CheckedKeys::of_rules(rules, null_values)
+            };
             return Ok(Looked { input, dialect, keys });
         }
         let (names, identifiers) = spec::identifiers(&key);
@@ -202,12 +205,18 @@ fn of_rules(found: &Check) -> String {
     }
     let keys: u64 = found.rules.iter().map(|rule| rule.found.keyed).sum();
     let expected: f64 = found.rules.iter().map(|rule| rule.false_matches).sum();
-    text + &format!(
+    text += &format!(
         "all rules: {:.1} keys a row; {} false matches to expect at most, {:.2} % of this table's rows\n",
         keys as f64 / rows.max(1) as f64,
         grouped(expected.ceil() as u64),
         100.0 * expected / rows.max(1) as f64
-    )
+    );
+    if let Some(admitted) = &found.admitted {
+        text += &format!("rules with few enough: {} of {}\n", admitted.len(), found.rules.len());
+        let flags = admitted.iter().map(|rule| format!("  --match '{rule}'\n"));
+        text.extend(flags);
+    }
+    text
 }
 
 /// Words the last line: whether a run could begin.

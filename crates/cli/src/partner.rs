@@ -448,7 +448,8 @@ impl OwnJob<'_> {
         let column = |(name, normalize)| KeyColumn { name, normalize };
         let columns = columns.into_iter().zip(offer.keys.iter().cloned()).map(column).collect();
         let null_values = offer.null_values.clone();
-        let keys = CheckedKeys { columns, identifiers, rules, null_values, peer_rows: None };
+        let keys =
+            CheckedKeys { columns, identifiers, rules, null_values, ..CheckedKeys::default() };
         let found = vesica::check(Source::from_path(&path), delimiter, &keys)?;
         let rows = found.findings.rows;
         if rows.used == 0 && rows.read > 0 {

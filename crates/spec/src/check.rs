@@ -1,7 +1,9 @@
 //! The specification of a look at a table before a run.
 
+use vesica_core::percentage::Percentage;
+
 use crate::{
-    form::basic::{Count, Flag, Maybe},
+    form::basic::{Count, Flag, Maybe, Parsed},
     job::{Resources, Table, Terms},
     options::{options, sections},
     selection::selection,
@@ -48,6 +50,11 @@ options! {
         ///
         /// False matches are predicted for it [default: the rows of this table].
         "N" peer_rows: Maybe<Count> = None;
+        /// With --match: list the rules that stay below this share of false matches, as in 0.5%.
+        ///
+        /// It is a share of the smaller table's rows, for each rule by itself. They are listed as --match options, those
+        /// with the fewest false matches first, for a table too large for all rules of a preset.
+        "SHARE" max_false_per_rule: Maybe<Parsed<Percentage>> = None;
         /// List the columns with their types, and do nothing else.
         ///
         /// The names are the fields of the first line. If a CSV file has no header, they are data. Only some formats

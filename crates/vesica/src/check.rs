@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use vesica_core::{error::Result, words::counted};
+use vesica_core::{error::Result, percentage::Percentage, words::counted};
 use vesica_keyset::{
     findings::Findings, key::KeyColumn, keyset::KeySet, reading::Reading,
     rule_findings::RuleFindings, survey::ColumnFindings,
@@ -46,6 +46,9 @@ pub struct Check {
     /// The rules in their order, if rules make the keys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<CheckedRule>,
+    /// The rules with few enough false matches, those with the fewest first; `None` without such a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admitted: Option<Vec<String>>,
 }
 
 /// A rule, with the numbers of a table's keys by it.
@@ -60,6 +63,9 @@ pub struct CheckedRule {
     pub false_matches: f64,
     /// The bits of a guess.
     pub guess_bits: f64,
+    /// Whether it compares the field `first`, which holds given names by convention.
+    #[serde(skip)]
+    compares_given_names: bool,
 }
 
 /// The keys of a table to look at.
@@ -75,6 +81,8 @@ pub struct CheckedKeys {
     pub null_values: NullValues,
     /// The rows of the other table, for predictions; `None` for as many as this one has.
     pub peer_rows: Option<u64>,
+    /// The false matches of a rule that is admitted, at most, as a share of the smaller table's rows.
+    pub max_false_per_rule: Option<Percentage>,
 }
 
 impl CheckedKeys {
@@ -84,13 +92,7 @@ impl CheckedKeys {
             name: field.column().to_owned(),
             normalize: field.normalize().clone(),
         });
-        Self {
-            columns: columns.collect(),
-            identifiers: Vec::new(),
-            rules: Some(rules),
-            null_values,
-            peer_rows: None,
-        }
+        Self { columns: columns.collect(), rules: Some(rules), null_values, ..Self::default() }
     }
 }
 
@@ -99,7 +101,14 @@ impl CheckedKeys {
 /// # Errors
 /// Any fault of the table.
 pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> Result<Check> {
-    let CheckedKeys { columns: keys, identifiers, rules, null_values, peer_rows } = keys;
+    let CheckedKeys {
+        columns: keys,
+        identifiers,
+        rules,
+        null_values,
+        peer_rows,
+        max_false_per_rule,
+    } = keys;
     let dialect: Dialect = dialect.into();
     let memory = dialect.most_bytes;
     let input = input.open(dialect)?;
@@ -124,9 +133,10 @@ pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> 
     findings.warnings.extend(unwritten.map(|fault| fault.to_string()));
     let rules = rules.as_ref().map(|rules| of_rules(rules, &findings, *peer_rows));
     let rules = rules.unwrap_or_default();
-    findings.warnings.extend(rules.iter().zip(1..).filter_map(|(rule, number)| {
-        rule.warning(number, findings.rows.read.min(peer_rows.unwrap_or(u64::MAX)))
-    }));
+    let smaller = findings.rows.read.min(peer_rows.unwrap_or(u64::MAX));
+    let warnings = rules.iter().zip(1..).filter_map(|(rule, nth)| rule.warning(nth, smaller));
+    findings.warnings.extend(warnings);
+    let admitted = max_false_per_rule.map(|most| admitted(&rules, most.share() * smaller as f64));
     Ok(Check {
         bytes: table.digest().map_or(0, |digest| digest.bytes),
         format: table.format().name(),
@@ -138,6 +148,7 @@ pub fn check(input: Source, dialect: impl Into<Dialect>, keys: &CheckedKeys) -> 
         findings,
         key_columns: set.take_survey(),
         rules,
+        admitted,
     })
 }
 
@@ -150,8 +161,18 @@ fn of_rules(rules: &Rules, findings: &Findings, peer_rows: Option<u64>) -> Vec<C
         found: *found,
         false_matches: found.false_matches(rows, peer_rows),
         guess_bits: found.guess_bits(rows),
+        compares_given_names: rule.fields().contains(&"first"),
     };
     rules.rules().iter().zip(&findings.rules).map(rule).collect()
+}
+
+/// Returns the rules that some row has a key by and that match at most this number of pairs of different people, those
+/// with the fewest first and otherwise in their order.
+fn admitted(rules: &[CheckedRule], most: f64) -> Vec<String> {
+    let suits = |rule: &&CheckedRule| rule.found.keyed > 0 && rule.false_matches <= most;
+    let mut admitted: Vec<_> = rules.iter().filter(suits).collect();
+    admitted.sort_by(|a, b| a.false_matches.total_cmp(&b.false_matches));
+    admitted.into_iter().map(|rule| rule.rule.clone()).collect()
 }
 
 impl CheckedRule {
@@ -162,8 +183,7 @@ impl CheckedRule {
         if self.false_matches <= MANY * rows as f64 || self.false_matches < 1.0 {
             return None;
         }
-        // Rules by convention name the given name so.
-        let cause = match self.rule.contains("first") {
+        let cause = match self.compares_given_names {
             true => "people with the same frequent values",
             false => "twins and others of one household, for it compares no field `first`",
         };

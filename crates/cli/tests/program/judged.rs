@@ -87,12 +87,24 @@ fn a_check_predicts_false_matches() {
         }
     }
     assert!(judged >= 2, "{found}");
-    let shown = ended(&check);
+    // The rules within the bound, by their false matches.
+    let bounded = ended(&[&check[..], &["--json", "--max-false-per-rule", "0.02%"]].concat());
+    let bounded: Value = serde_json::from_str(&bounded.assert(0, &[]).out).unwrap();
+    let rule = |rule: &Value| (rule["false_matches"].as_f64().unwrap(), rule["rule"].clone());
+    let mut within: Vec<_> = bounded["rules"].as_array().unwrap().iter().map(rule).collect();
+    within.retain(|(expected, _)| *expected <= 0.0002 * 20_000.0);
+    within.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let within: Vec<_> = within.into_iter().map(|(_, rule)| rule).collect();
+    assert!((1..RULES.len()).contains(&within.len()), "{within:?}");
+    assert_eq!(bounded["admitted"], Value::from(within));
+    let shown = ended(&[&check[..], &["--max-false-per-rule", "0.02%"]].concat());
     let shown = &shown.assert(0, &[]).out;
     for said in [
         "false matches",
         "1 first, last, dob ",
         "all rules: ",
+        "rules with few enough: ",
+        "  --match 'first, last, dob'\n",
         "warning: rule 4 (dob, postcode) would match about ",
         "mostly twins and others of one household",
         "warning: rule 5 (first, last) would match about ",

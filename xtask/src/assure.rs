@@ -3,8 +3,10 @@
 //! `cargo xtask test` leaves two things to this task: tests marked `#[ignore = "assure: REASON"]`, and all cases of
 //! tests that otherwise use a sample (`vesica_testkit::assurance`). [`tiers`] lists both.
 
+use std::slice;
+
 use crate::{
-    Failure, aarch64, browser, constant_time, cross, fuzz, interop, linkage,
+    Failure, aarch64, browser, constant_time, cross, fuzz, interop, linkage, named,
     programs::Built,
     python, release,
     repository::{OPTIONAL, Repository},
@@ -46,6 +48,14 @@ pub const STEPS: [Step; 12] = [
 /// Runs the steps, up to the first that fails.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&STEPS, repository)
+}
+
+/// Runs one step.
+pub fn run_step(repository: &Repository, name: &str) -> Result<(), Failure> {
+    step::run(
+        slice::from_ref(named::find("step", name, STEPS.iter(), |step| step.name)?),
+        repository,
+    )
 }
 
 /// Runs all tests, including ignored ones and tests of optional features.

@@ -63,6 +63,7 @@ tasks:
                  format, rules, clippy and unit tests of these crates, or of crates that changed since the
                  branch left `main`, and of the crates that depend on them (takes two minutes)
   assure         every test in full, for a release (takes hours)
+  assure STEP    one of these steps
   fuzz [--seconds N] [TARGET]
                  all fuzz targets or one, for a minute or N seconds each; needs a nightly toolchain
   python         the tests of the package for Python, as `test` runs them
@@ -95,6 +96,9 @@ fn main() -> ExitCode {
     }
     if let ["test", step] = args[..] {
         return ended(Repository::here().and_then(|here| test::run_step(&here, step)));
+    }
+    if let ["assure", step] = args[..] {
+        return ended(Repository::here().and_then(|here| assure::run_step(&here, step)));
     }
     if let ["supply", part] = args[..] {
         return ended(Repository::here().and_then(|here| supply::check_part(&here, part)));

@@ -20,7 +20,7 @@
 //!
 //! [`HoldersPlan`] is for items that at least k of the others have, and needs no pivot.
 //!
-//! Semi-honest. `docs/notes/2026-11-28-joint.md` has the argument, and what each coalition learns: without both L and
+//! Semi-honest. `docs/protocols/joint.md` has the argument, and what each coalition learns: without both L and
 //! V, no more than its members' results; with both, also which items of L all honest helpers have, and nothing about
 //! other items.
 

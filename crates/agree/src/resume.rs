@@ -48,9 +48,9 @@ const BEGUN: u8 = 2;
 
 const MALFORMED: &str = "not a point from which a run can resume";
 
-/// A party's statement about its journal.
+/// The state of a party's journal, as it says it.
 #[derive(Clone, Copy)]
-struct Statement([u8; LEN]);
+struct JournalState([u8; LEN]);
 
 /// A party with which this one cannot resume, by its place among the others, and the reason.
 struct Disagreement {
@@ -58,8 +58,8 @@ struct Disagreement {
     difference: Difference,
 }
 
-impl Statement {
-    /// Makes the statement of a party that has done this number of partitions of its journal's run.
+impl JournalState {
+    /// Returns the state of a party that has done this number of partitions of its journal's run.
     fn new(begun: Option<&Option<Begun>>, done: u64) -> Self {
         let (word, run) = match begun {
             None => (NONE, [0; 32]),
@@ -145,17 +145,17 @@ impl Statement {
 }
 
 /// Returns the words for this party and the others.
-fn of_all(others: &[Statement]) -> &'static str {
+fn of_all(others: &[JournalState]) -> &'static str {
     if others.len() > 1 { "all sides" } else { "both sides" }
 }
 
 /// Returns the words for neither this party nor the others.
-fn none_of(others: &[Statement]) -> &'static str {
+fn none_of(others: &[JournalState]) -> &'static str {
     if others.len() > 1 { "none" } else { "neither" }
 }
 
-/// This side's statement about its journal, which the other side has.
-pub struct Said(Statement);
+/// The state of this side's journal, which the other side knows.
+pub struct Said(JournalState);
 
 impl Said {
     /// Sends the state of the journal, if there is one, and the number of partitions that this side has done.
@@ -163,9 +163,9 @@ impl Said {
     /// # Errors
     /// Every error of a send.
     pub fn send(begun: Option<&Option<Begun>>, done: u64, channel: &mut Channel) -> Result<Self> {
-        let statement = Statement::new(begun, done);
-        channel.send(RESUME, &statement.0)?;
-        Ok(Self(statement))
+        let state = JournalState::new(begun, done);
+        channel.send(RESUME, &state.0)?;
+        Ok(Self(state))
     }
 
     /// Agrees on the number of partitions that both sides have done, or that the run begins: `None`. `confirmed` is the
@@ -175,7 +175,7 @@ impl Said {
     /// [`Error::Terms`] if the sides keep journals of different runs, only one side keeps a journal, or the other side
     /// has done less than it reported earlier; and every error of a receive.
     pub fn agree(self, confirmed: u64, channel: &mut Channel) -> Result<Option<u64>> {
-        let mut theirs = Statement([0; LEN]);
+        let mut theirs = JournalState([0; LEN]);
         channel.recv_into(RESUME, &mut theirs.0)?;
         if !theirs.is_sound() {
             return Err(channel.malformed(RESUME, MALFORMED).into());
@@ -185,7 +185,7 @@ impl Said {
     }
 }
 
-/// Exchanges such statements with all of several parties, and agrees on the number of partitions that all have done, or
+/// Exchanges such states with all of several parties, and agrees on the number of partitions that all have done, or
 /// that the run begins: `None`. `confirmed` is the number of partitions that all others have reported as done earlier.
 ///
 /// # Errors
@@ -197,10 +197,10 @@ pub fn agree_jointly(
     cast: &Cast,
     mesh: &mut Mesh<'_>,
 ) -> Result<Option<u64>> {
-    let ours = Statement::new(begun, done);
+    let ours = JournalState::new(begun, done);
     let all = mesh.all(RESUME, ours.0)?;
     let parties: Vec<_> = mesh.others().collect();
-    let others: Vec<_> = parties.iter().map(|party| Statement(all[*party])).collect();
+    let others: Vec<_> = parties.iter().map(|party| JournalState(all[*party])).collect();
     if let Some(other) = others.iter().position(|theirs| !theirs.is_sound()) {
         let malformed = mesh.to(parties[other]).malformed(RESUME, MALFORMED);
         return Err(Error::from(malformed).of_party(cast.name(parties[other])));
@@ -360,7 +360,7 @@ mod tests {
         }
     }
 
-    /// Three parties with these statements, and what each makes of them.
+    /// Three parties with these journals, and what each makes of them.
     fn agreed_jointly(sides: [Side; 3], confirmed: u64) -> Vec<Result<Option<u64>>> {
         let party = |name: &str| NamedParty { name: name.into(), fingerprint: name.into() };
         let parties = ["shop", "club", "bank"].map(party).into();

@@ -343,8 +343,8 @@ impl Standing {
         Ok(theirs)
     }
 
-    /// Exchanges the numbers of partitions on the disk with all of several parties, if they keep journals. Returns those
-    /// of the others, in the order of their numbers.
+    /// Exchanges the numbers of partitions on the disk with all of several parties, if they keep journals. Returns the
+    /// number of each other party, in their order.
     ///
     /// # Errors
     /// As [`Standing::exchange_done`].

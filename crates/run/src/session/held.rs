@@ -209,8 +209,8 @@ impl HeldRows {
         self.rows.extend(other.rows);
     }
 
-    /// Returns all of them in the order of the table, with a column of the holders' names. `names` has those of all
-    /// parties.
+    /// Returns all of them in the order of the table, with a column of the holders' names. `names` has the name
+    /// of each party.
     fn found(mut self, names: Vec<String>) -> Found {
         self.rows.sort_unstable_by_key(|(row, _)| *row);
         let (rows, of_rows): (Vec<_>, Vec<_>) = self.rows.into_iter().unzip();

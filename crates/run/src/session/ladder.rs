@@ -25,7 +25,7 @@ pub(super) struct Bounds<'a> {
     pub(super) most: usize,
     /// The bytes that this side's fold takes beside a method, for a number of partitions.
     pub(super) memory: &'a dyn Fn(usize) -> f64,
-    /// The number of sets. Those of more than two are folded, and their items have 128 bits.
+    /// The number of sets. More than two are folded, and items that are folded have 128 bits.
     pub(super) sets: usize,
 }
 

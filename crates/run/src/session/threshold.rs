@@ -105,8 +105,8 @@ impl Session<'_> {
         enough(is_reached, least)
     }
 
-    /// Agrees on the method that computes whether this many keys are shared. It takes `beside` bytes of memory more than
-    /// its own.
+    /// Agrees on the method that computes whether this many keys are shared. It runs beside a fold of `beside` bytes of
+    /// memory.
     fn threshold_method(
         &mut self,
         least: u64,

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use vesica::{
-    partnership::{AnyAgreement, Invitation, Part, Partnership, Policy},
+    partnership::{AnyAgreement, Invitation, JointInvitation, Part, Partnership, Policy},
     spec,
 };
 use vesica_net::Fingerprint;
 
-use crate::{agreed, document::put_new, exit::Failure, flags::Flags, keygen, project::Project};
+use crate::{
+    agreed, document::put_new, exit::Failure, flags::Flags, keygen, partner::several,
+    project::Project,
+};
 
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -21,7 +24,7 @@ pub struct AgreementArgs {
 
 #[derive(clap::Subcommand)]
 enum AgreementCommand {
-    /// Invite the partner to another agreement with the same terms
+    /// Invite all parties to another agreement with the same terms
     Renew(Box<RenewArgs>),
     /// Permit no more runs under an agreement
     Revoke(RevokeArgs),
@@ -141,27 +144,37 @@ fn renew(args: &RenewArgs) -> Result<(), Failure> {
     let me = keygen::load(&project.identity())?;
     let old = project.specified(&args.job, Vec::new())?;
     let agreement = agreed::of_job(&old)?.ok_or_else(|| no_agreement(&args.job))?;
-    let agreement = agreement.require_pair("renew is for")?;
     let policy = match args.policy.value()?.policy() {
         policy if policy != Policy::default() => policy,
         // Without the day that is over or soon will be.
-        _ => Policy { expires: None, ..agreement.document().proposal.policy.clone() },
+        _ => Policy { expires: None, ..agreement.policy().clone() },
     };
-    let invitation = Invitation::renew(&me, &args.name, agreement.document(), policy)?;
-    let summary = invitation.proposal().summary()?;
     let entry = project.renewed(&args.job, &args.name)?;
     let file = project.path(format!("{}.invite", args.name));
     let written = [file.as_path(), &project.path(format!("{}.agreement", args.name))];
     project.check_new_job(&args.name, &entry, &written, "choose another name")?;
-    let text = invitation.to_text();
+    let (text, summary, next) = match &agreement {
+        AnyAgreement::Pair(agreement) => {
+            let invitation = Invitation::renew(&me, &args.name, agreement.document(), policy)?;
+            let next = format!(
+                "The invitation is above and in {}: send it to the other side. With the reply: `vesica confirm REPLY`.",
+                file.display()
+            );
+            (invitation.to_text(), invitation.proposal().summary()?, next)
+        }
+        AnyAgreement::Joint(agreement) => {
+            let gathered = &agreement.document().gathered;
+            let invitation = JointInvitation::renew(&me, &args.name, gathered, policy)?;
+            let next = several::next_steps(invitation.proposal(), &file);
+            (invitation.to_text(), invitation.proposal().summary()?, next)
+        }
+    };
     put_new(&file, &text)?;
     project.add_job(&args.name, &entry)?;
     crate::print(&text)?;
     crate::say(&agreed::summary_as_text(&summary));
     crate::say(&format!(
-        "The invitation is above and in {}: send it to the other side. With the reply: `vesica confirm REPLY`. Runs of the old \
-         agreement go on as before: `vesica agreement revoke {}` ends them.",
-        file.display(),
+        "{next} Runs of the old agreement go on as before: `vesica agreement revoke {}` ends them.",
         args.job
     ));
     Ok(())

@@ -10,7 +10,8 @@ use std::{
 use vesica::{
     joint::{Cast, Seat},
     partnership::{
-        AnyAgreement, Inviting, JointInvitation, JointParts, JointReply, Signed, confirm,
+        AnyAgreement, Inviting, JointInvitation, JointParts, JointProposal, JointReply, Signed,
+        confirm,
     },
     spec,
 };
@@ -62,16 +63,22 @@ pub fn invite(name: &str, spec: &spec::Invited) -> Result<(), Failure> {
     let summary = invitation.proposal().summary()?;
     let file = own.put_invitation(&project, name, &offer, values, &invitation.to_text())?;
     crate::say(&summary_as_text(&summary));
-    let others = cast.parties.iter().filter(|party| party.name != own_name);
+    crate::say(&next_steps(invitation.proposal(), &file));
+    Ok(())
+}
+
+/// Returns the steps that follow an invitation, which is in this file.
+pub fn next_steps(proposal: &JointProposal, file: &Path) -> String {
+    let name = &proposal.name;
+    let others = proposal.parties.iter().filter(|party| **party != proposal.inviter.name);
     let accepts: Vec<_> =
-        others.map(|party| format!("`vesica accept {name}.invite --me {}`", party.name)).collect();
-    crate::say(&format!(
+        others.map(|party| format!("`vesica accept {name}.invite --me {party}`")).collect();
+    format!(
         "The invitation is above and in {}: send it to all other parties, by mail or chat. They answer with {}. With all \
          replies: `vesica gather {name}.invite REPLY …`.",
         file.display(),
         accepts.join(" and ")
-    ));
-    Ok(())
+    )
 }
 
 /// Accepts an invitation to several parties.

@@ -433,3 +433,37 @@ fn a_threshold_comes_before_rows_among_several() {
         .ended(0, &[&invite[..], &few, &first].concat())
         .assert(2, &["a search for holders has no pivot"]);
 }
+
+/// Any party can invite the others to another agreement with the same terms.
+#[test]
+fn an_agreement_of_several_is_renewed() {
+    let study = Study::new();
+    let old = ["--min-set", "50", "--expires", "2100-01-01"];
+    study.parts_for(&["--pivot", "bank", "--learners", "club"], &old, [&[], &[]]);
+    study.agree();
+    let renew = ["agreement", "renew", "study", "--name", "again"];
+    let said = "They answer with `vesica accept again.invite --me shop` and `vesica accept again.invite --me bank`";
+    study.succeeds(1, &renew).assert(0, &[said, "at least 50 keys"]);
+    study.ended(1, &renew).assert(3, &["already"]);
+    let address = format!("127.0.0.1:{}", study.port);
+    for (party, flags) in [(0, &["--address", &address][..]), (2, &[])] {
+        study.send(1, party, "again.invite", "again.invite");
+        let accept = ["accept", "again.invite", "--me", NAMES[party], "--yes"];
+        let table = ["--input", "table.csv", "--key", "k"];
+        study.succeeds(party, &[&accept[..], &table, flags].concat());
+        study.send(party, 1, "again.reply", &format!("{}.reply", NAMES[party]));
+    }
+    study.succeeds(1, &["gather", "again.invite", "shop.reply", "bank.reply"]);
+    study.send(1, 0, "again.parts", "again.parts");
+    study.send(1, 2, "again.parts", "again.parts");
+    for ended in study.all(&["confirm", "again.parts", "--yes", "--wait", "60"]) {
+        ended.assert(0, &["Runs: `vesica run again`"]);
+    }
+    for ended in study.all(&["run", "again", "--wait", "60", "--threads", "1"]) {
+        ended.assert(0, &[]);
+    }
+    let rows = (0..400).step_by(30).map(|key| format!("{key},{}\n", key % 7));
+    let expected = format!("k,v\n{}", rows.collect::<String>());
+    assert_eq!([0, 1].map(|party| study.read(party, "again.csv")), [&expected[..]; 2]);
+    assert!(!study.path(2, "again.csv").exists());
+}

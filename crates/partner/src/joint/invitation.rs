@@ -69,6 +69,31 @@ impl JointInvitation {
         Ok(Self(proposal))
     }
 
+    /// Invites the parties of an agreement to a new agreement with the same terms and places, under this policy. The
+    /// others name again the addresses at which they listen.
+    ///
+    /// # Errors
+    /// As [`JointInvitation::new`], and if this side is not a party of the agreement.
+    pub fn renew(
+        me: &Identity,
+        name: &str,
+        agreement: &JointParts,
+        policy: Policy,
+    ) -> Result<Self> {
+        let number = agreement.number_of(me.fingerprint())?;
+        let offer = agreement.offer_of(me.fingerprint())?;
+        let parts = agreement.parts();
+        let inviting = Inviting {
+            name,
+            cast: &agreement.proposal.cast()?,
+            own_name: &parts[number].name,
+            address: parts[number].address.clone(),
+            relay: agreement.proposal.relay.clone(),
+            policy,
+        };
+        Self::new(me, inviting, &Offer { agreement: None, ..offer })
+    }
+
     /// Returns the proposal.
     pub fn proposal(&self) -> &JointProposal {
         self.0.document()

@@ -185,6 +185,10 @@ fn three_parties_agree_run_and_keep_one_record() {
         study.succeeds(party, &["ledger", "verify", "--record", "study.record"]);
     }
     assert!(study.succeeds(1, &["ledger", "show"]).out.contains("134 keys here, 200 and 80 there"));
+    let why = "is among several parties, and the service is for two";
+    study
+        .ended(0, &["serve"])
+        .assert(2, &[why, "no job has an agreement under which this side listens"]);
 
     // The rules count, and a revoked agreement permits no run.
     for ended in study.run(&[]) {

@@ -6,7 +6,7 @@ use vesica_agree::{
     offer::Offer,
 };
 use vesica_core::observe::NoObserver;
-use vesica_net::transport::memory;
+use vesica_net::{CancelToken, Identity, transport::memory};
 use vesica_normalize::normalize::Normalize;
 use vesica_psi::joint::Place;
 use vesica_select::{Declared, Keys, Side};
@@ -18,7 +18,10 @@ use vesica_task::{
 };
 
 use super::*;
-use crate::job::Job;
+use crate::{
+    job::Job,
+    journal::{Interrupted, JournalSecret, Resume},
+};
 
 const NAMES: [&str; 5] = ["shop", "club", "bank", "mall", "post"];
 
@@ -27,13 +30,36 @@ struct World {
     cast: Cast,
     /// The keys of each party; one that occurs twice is in two rows.
     keys: Vec<Vec<u32>>,
+    /// A party that stops when it enters a phase.
+    stops: Option<Stop>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stop {
+    party: usize,
+    phase: &'static str,
+}
+
+/// Cancels the channels of a party in a phase.
+struct Stopper {
+    phase: &'static str,
+    channels: Vec<CancelToken>,
+}
+
+impl Observer for Stopper {
+    fn phase(&self, name: &'static str) {
+        if name == self.phase {
+            self.channels.iter().for_each(CancelToken::cancel);
+        }
+    }
 }
 
 impl World {
     fn new(keys: Vec<Vec<u32>>, leader: usize, pivot: usize) -> Self {
         let party = |name: &&str| NamedParty { name: (*name).into(), fingerprint: (*name).into() };
         let parties = NAMES[..keys.len()].iter().map(party).collect();
-        Self { cast: Cast::new(parties, NAMES[leader], NAMES[pivot]).unwrap(), keys }
+        let cast = Cast::new(parties, NAMES[leader], NAMES[pivot]).unwrap();
+        Self { cast, keys, stops: None }
     }
 
     /// Sets of these sizes; many keys are in several of them.
@@ -106,7 +132,14 @@ impl World {
                     change(me, &mut job);
                     let (mut report, mut rng) =
                         (Report::begin(), StdRng::seed_from_u64(7 + me as u64));
-                    let (observer, channels) = (Arc::new(NoObserver), &mut channels);
+                    let tokens = channels.iter().map(Channel::cancel_token).collect();
+                    let observer: Arc<dyn Observer> = match self.stops {
+                        Some(Stop { party, phase }) if party == me => {
+                            Arc::new(Stopper { phase, channels: tokens })
+                        }
+                        _ => Arc::new(NoObserver),
+                    };
+                    let channels = &mut channels;
                     let ended = job
                         .prepare()
                         .and_then(|job| run(job, &seat, channels, observer, &mut rng, &mut report));
@@ -338,6 +371,44 @@ fn queries_are_about_keys_that_all_have() {
             let said = &ran[2].1.learned.as_ref().unwrap().peer;
             assert!(said.starts_with("club learned the number of shared keys"), "{said}");
         }
+    }
+}
+
+/// A run that a party left in any step goes on, and gives what an undisturbed one gives.
+#[test]
+fn a_run_goes_on_after_a_party_left_it() {
+    let [shop, club, bank] = [0, 1, 2];
+    let rng = &mut StdRng::seed_from_u64(11);
+    let secrets = [(); 3].map(|()| JournalSecret::of(&Identity::generate().unwrap()));
+    for (party, phase) in [
+        (shop, "seed"),
+        (bank, "choice"),
+        (club, "partitions"),
+        (club, "joint"),
+        (shop, "finish"),
+        (club, "finish"),
+        (bank, "finish"),
+    ] {
+        let journals = tempfile::tempdir().unwrap();
+        let keep = |me: usize, job: &mut Job| {
+            job.planner.partitions = 2;
+            let journal = journals.path().join(NAMES[me]);
+            job.resume = Some(Resume { journal, secret: secrets[me].clone() });
+        };
+        let world = World::random(&[3000, 2500, 2800], bank, shop, rng).with_learners(&["club"]);
+        let mut world = World { stops: Some(Stop { party, phase }), ..world };
+        for (ended, _, output) in world.run(keep) {
+            assert!(ended.is_err() && output.is_none(), "{party} {phase}");
+        }
+        world.stops = None;
+        world.assert_rows(|me, job| {
+            keep(me, job);
+            let interrupted = job.resume.as_ref().and_then(Resume::interrupted);
+            if phase == "finish" {
+                assert_eq!(interrupted, Some(Interrupted { done: 2, partitions: 2 }));
+            }
+        });
+        assert_eq!(fs::read_dir(&journals).unwrap().count(), 0);
     }
 }
 

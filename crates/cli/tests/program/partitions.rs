@@ -278,7 +278,7 @@ fn a_killed_run_leaves_nothing_on_disk() {
         let spill = lab.path("spill");
         fs::create_dir(&spill).unwrap();
         let spill_here = ["--spill", spill.to_str().unwrap(), "--threads", "3"];
-        let flags = [&["--memory", "120M", "--partitions", "64"], &spill_here[..]].concat();
+        let flags = [&["--memory", "128M", "--partitions", "64"], &spill_here[..]].concat();
         let flags = [&KEY, &flags[..]].concat();
         let [x, mut y] = lab.start(&flags, &flags);
         y.until(phase);

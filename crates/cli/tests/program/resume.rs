@@ -181,21 +181,29 @@ fn done(lab: &Lab, party: Party) -> usize {
     done_of(&lab.file(party, "journal"))
 }
 
-/// Counts the partitions that a side has done: the pieces among the records of its journal. Each begins with its length
-/// and its kind.
+/// Counts the partitions that a side has done: the pieces among the records of its journal.
 pub fn done_of(journal: &Path) -> usize {
+    records_of(journal, 2)
+}
+
+/// Counts the partitions whose result a side was about to send, among the records of its journal.
+pub fn revealed_of(journal: &Path) -> usize {
+    records_of(journal, 4)
+}
+
+/// Counts the records of a kind in a journal. Each begins with its length and its kind.
+fn records_of(journal: &Path, wanted: u8) -> usize {
     /// Bytes before the first record, and of a record besides what it holds.
     const SIZES: [usize; 2] = [16 + 32, 4 + 1 + 12 + 16];
-    const PIECE: u8 = 2;
     let [start, frame] = SIZES;
     let journal = fs::read(journal).unwrap_or_default();
-    let (mut at, mut pieces) = (start, 0);
+    let (mut at, mut found) = (start, 0);
     while let Some((head, _)) = journal.get(at..).and_then(|rest| rest.split_first_chunk::<5>()) {
         let [len @ .., kind] = *head;
         at += frame + u32::from_le_bytes(len) as usize;
-        pieces += usize::from(kind == PIECE && at <= journal.len());
+        found += usize::from(kind == wanted && at <= journal.len());
     }
-    pieces
+    found
 }
 
 /// Starts a run, and waits until both sides have done some of its partitions.

@@ -64,8 +64,9 @@ impl Circle {
     pub fn searching(&self, party: usize, flags: &[&str]) -> Command {
         let mut command = vesica();
         command.args(["run", "--parties", &self.parties, "--progress", "plain"]);
-        command.args(["--wait", "60", "--threads", "1", "--key", "k"]);
+        command.args(["--threads", "1", "--key", "k"]);
         for (flag, value) in [
+            ("--wait", "60".to_owned()),
             ("--identity", self.file(party, "identity")),
             ("--report", self.file(party, "json")),
             ("--leader", NAMES[0].to_owned()),

@@ -58,7 +58,7 @@ pub struct JointTerms {
 pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     let place = cast.place(me);
     let named = offer.protocol.as_ref().and_then(|name| offer.query.method(name));
-    let is_long = named.is_some_and(|method| method.item_length() == DigestLength::Long);
+    let is_long = named.as_ref().is_some_and(|method| method.item_length() == DigestLength::Long);
     let message = if offer.learns != cast.learners_for(me) {
         "among several parties the leader learns, and those that --learners names"
     } else if cast.least().is_some() && (offer.query != Query::ROWS || offer.protocol.is_some()) {
@@ -79,6 +79,9 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     } else if offer.security != Security::SemiHonest || is_long {
         "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
          against malicious ones"
+    } else if named.is_some_and(|method| method.tells_size()) {
+        "among several parties only those that learn the result learn the number of shared keys: name a protocol that \
+         hides it from the other side"
     } else if place == Place::Helper && brings(offer.brings_values, &offer.sends, &offer.table) {
         "only the leader and the pivot provide values or columns: make the party with them the --pivot"
     } else {

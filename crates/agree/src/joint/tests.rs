@@ -126,6 +126,7 @@ fn offers_for_two_parties_are_refused() {
         Offer { security: Security::Malicious, ..leader.clone() },
         Offer { protocol: Some("rr22-malicious".to_owned()), ..leader.clone() },
         Offer { query: Query::SHARES, ..leader.clone() },
+        Offer { query: Query::SUM, protocol: Some("dh-sum".to_owned()), ..leader.clone() },
         Offer { keys: vec![Normalize::EMAIL; 2], identifiers: vec![1, 1], ..leader.clone() },
     ] {
         assert!(check(&offer, &cast(), 0).is_err(), "{offer:?}");

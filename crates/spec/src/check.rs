@@ -52,8 +52,8 @@ options! {
         "N" peer_rows: Maybe<Count> = None;
         /// With --match: list the rules that stay below this share of false matches, as in 0.5%.
         ///
-        /// It is a share of the smaller table's rows, for each rule by itself. They are listed as --match options, those
-        /// with the fewest false matches first, for a table too large for all rules of a preset.
+        /// It is a share of the smaller table's rows, for each rule by itself. They are listed as --match options,
+        /// those with the fewest false matches first, for a table too large for all rules of a preset.
         "SHARE" max_false_per_rule: Maybe<Parsed<Percentage>> = None;
         /// List the columns with their types, and do nothing else.
         ///

@@ -194,7 +194,7 @@ impl Line {
                 );
                 return Err(needed.into());
             }
-            LinkWay::Sockets(wire) => Some(sockets::Network::switched(parties, wire)?),
+            LinkWay::Sockets(wire) => Some(sockets::TunNetwork::switched(parties, wire)?),
         };
         let pair = |ends| match &network {
             None => Self::memory().channels(stall),
@@ -227,9 +227,9 @@ mod sockets {
         Err("a link with real sockets requires Linux; use the same link without `tcp:`".into())
     }
 
-    pub struct Network;
+    pub struct TunNetwork;
 
-    impl Network {
+    impl TunNetwork {
         pub fn switched(_: usize, _: PacketLink) -> Result<Self> {
             Err("a link with real sockets requires Linux; use memory".into())
         }

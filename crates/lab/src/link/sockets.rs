@@ -1,10 +1,10 @@
 //! Real TCP connections over an emulated link.
 //!
 //! Each party has its own network namespace with a TUN device, and a thread carries the packets from one device to
-//! another at the times that a [`PacketLink`] determines. Between two parties there is one link. Among several, each has
-//! a link to a switch, so all connections of a party share its rate. A namespace belongs to the threads in it and to the
-//! sockets and devices made there. It has no name and no process, so nothing is left behind when the program ends in
-//! any way, and nothing outside changes.
+//! another at the times that a [`PacketLink`] determines. Between two parties there is one link. Among several, each
+//! has a link to a switch, so all connections of a party share its rate. A namespace belongs to the threads in it and
+//! to the sockets and devices made there. It has no name and no process, so nothing is left behind when the program
+//! ends in any way, and nothing outside changes.
 //!
 //! A connection is made before it is returned, and it is new: the machine's congestion control starts without
 //! knowledge of the link. Beyond about 600 Mbit/s, the thread is slower than the link.
@@ -56,23 +56,23 @@ fn address(party: usize) -> Ipv4Addr {
 
 /// Opens both ends of a connection over such a link.
 pub fn pair(wire: PacketLink) -> Result<[End; 2]> {
-    Network::start(2, |now| Lines { up: vec![Direction::new(wire, now); 2], down: Vec::new() })?
+    TunNetwork::start(2, |now| Lines { up: vec![Direction::new(wire, now); 2], down: Vec::new() })?
         .connect([0, 1])
 }
 
 /// Networks of several parties.
-pub struct Network {
-    places: Vec<Place>,
+pub struct TunNetwork {
+    namespaces: Vec<Namespace>,
     carrier: Arc<Carrier>,
 }
 
 /// The network of one party.
-struct Place {
-    namespace: File,
+struct Namespace {
+    file: File,
     listener: Listener,
 }
 
-impl Network {
+impl TunNetwork {
     /// Starts a network in which each party has half of such a link to a switch, and so the whole between it and any
     /// other party.
     ///
@@ -89,13 +89,13 @@ impl Network {
                 let namespace = File::open("/proc/thread-self/ns/net")?;
                 let device = device(address(party))?;
                 let listener = Listener::bind(&format!("{}:0", address(party)))?;
-                Ok((device, Place { namespace, listener }))
+                Ok((device, Namespace { file: namespace, listener }))
             })
         };
         let made = (0..parties).map(place).collect::<Result<Vec<_>>>()?;
-        let (devices, places) = made.into_iter().unzip();
+        let (devices, namespaces) = made.into_iter().unzip();
         let carrier = Arc::new(Carrier::start(devices, lines(Instant::now()))?);
-        Ok(Self { places, carrier })
+        Ok(Self { namespaces, carrier })
     }
 
     /// Opens both ends of a connection that the second of these parties makes to the first.
@@ -103,8 +103,8 @@ impl Network {
     /// # Errors
     /// If the connection fails.
     pub fn connect(&self, [callee, caller]: [usize; 2]) -> Result<[End; 2]> {
-        let (never, there) = (CancelToken::default(), &self.places[caller]);
-        let listener = &self.places[callee].listener;
+        let (never, there) = (CancelToken::default(), &self.namespaces[caller]);
+        let listener = &self.namespaces[callee].listener;
         let address = listener.local_addr().to_string();
         let caller = there.inside(|| Ok(tcp::connect(&address, PATIENCE, &never)?))?;
         let callee = listener.accept(PATIENCE, &never)?;
@@ -112,11 +112,11 @@ impl Network {
     }
 }
 
-impl Place {
+impl Namespace {
     /// Runs `make` on a thread in this network.
     fn inside<T: Send>(&self, make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         on_a_thread(|| {
-            setns(&self.namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
+            setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)?;
             make()
         })
     }
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn all_connections_of_a_party_share_its_link() {
-        let Some(network) = unless_denied(Network::switched(3, PacketLink::new(LINK))) else {
+        let Some(network) = unless_denied(TunNetwork::switched(3, PacketLink::new(LINK))) else {
             return;
         };
         let lines = [[0, 1], [0, 2]].map(|ends| network.connect(ends).unwrap());

@@ -46,7 +46,7 @@ pub struct Record {
     pub cpu_seconds: Option<f64>,
     /// The leader's part of it: the least time of a run in which each party has a machine of its own.
     pub leader_cpu_seconds: Option<f64>,
-    /// The peak resident memory of the process during the run: that of all parties.
+    /// The peak resident memory of the process during the run, of all parties together.
     pub peak_memory_bytes: Option<u64>,
     /// Bytes that all parties sent, framing included.
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct Record {
 }
 
 /// The end of one party's run.
-struct Ended {
+struct PartyEnd {
     found: Option<Vec<u32>>,
     took: Duration,
     cpu_seconds: Option<f64>,
@@ -89,7 +89,7 @@ pub fn run(parties: usize, sizes: Sizes, line: &Line, threads: usize) -> Result<
         let join = |(party, joined): (usize, thread::ScopedJoinHandle<'_, _>)| {
             joined.join().map_err(|_| format!("party {party} panicked"))?
         };
-        all.into_iter().enumerate().map(join).collect::<Result<Vec<Ended>>>()
+        all.into_iter().enumerate().map(join).collect::<Result<Vec<PartyEnd>>>()
     })?;
     let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
     let leader = &ended[LEADER];
@@ -141,7 +141,7 @@ fn party(
     channels: &mut [Channel],
     pool: &ThreadPool,
     barrier: &Barrier,
-) -> Result<Ended> {
+) -> Result<PartyEnd> {
     let ran = pool.install(|| {
         let mut rng = StdRng::from_rng(&mut rand::rng());
         let mut mesh = Mesh::new(me, channels.iter_mut());
@@ -154,7 +154,7 @@ fn party(
     let sum = |figure: fn(&vesica_net::Meter) -> u64| {
         channels.iter().map(|channel| figure(channel.meter())).sum()
     };
-    Ok(Ended {
+    Ok(PartyEnd {
         found,
         took,
         cpu_seconds: pool.broadcast(|_| usage::cpu_seconds_of_thread()).into_iter().sum(),

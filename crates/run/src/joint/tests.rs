@@ -379,8 +379,8 @@ fn queries_are_about_keys_that_all_have() {
 fn a_run_goes_on_after_a_party_left_it() {
     let [shop, club, bank] = [0, 1, 2];
     let rng = &mut StdRng::seed_from_u64(11);
-    let secrets = [(); 3].map(|()| JournalSecret::of(&Identity::generate().unwrap()));
-    for (party, phase) in [
+    let secrets = &[(); 3].map(|()| JournalSecret::of(&Identity::generate().unwrap()));
+    let scenarios = [
         (shop, "seed"),
         (bank, "choice"),
         (club, "partitions"),
@@ -388,28 +388,36 @@ fn a_run_goes_on_after_a_party_left_it() {
         (shop, "finish"),
         (club, "finish"),
         (bank, "finish"),
-    ] {
-        let journals = tempfile::tempdir().unwrap();
-        let keep = |me: usize, job: &mut Job| {
-            job.planner.partitions = 2;
-            let journal = journals.path().join(NAMES[me]);
-            job.resume = Some(Resume { journal, secret: secrets[me].clone() });
-        };
+    ];
+    let worlds = scenarios.map(|(party, phase)| {
         let world = World::random(&[3000, 2500, 2800], bank, shop, rng).with_learners(&["club"]);
-        let mut world = World { stops: Some(Stop { party, phase }), ..world };
-        for (ended, _, output) in world.run(keep) {
-            assert!(ended.is_err() && output.is_none(), "{party} {phase}");
+        World { stops: Some(Stop { party, phase }), ..world }
+    });
+    // Each waits for a party that stopped to close its connections.
+    thread::scope(|scope| {
+        for (mut world, (party, phase)) in worlds.into_iter().zip(scenarios) {
+            scope.spawn(move || {
+                let journals = tempfile::tempdir().unwrap();
+                let keep = |me: usize, job: &mut Job| {
+                    job.planner.partitions = 2;
+                    let journal = journals.path().join(NAMES[me]);
+                    job.resume = Some(Resume { journal, secret: secrets[me].clone() });
+                };
+                for (ended, _, output) in world.run(keep) {
+                    assert!(ended.is_err() && output.is_none(), "{party} {phase}");
+                }
+                world.stops = None;
+                world.assert_rows(|me, job| {
+                    keep(me, job);
+                    let interrupted = job.resume.as_ref().and_then(Resume::interrupted);
+                    if phase == "finish" {
+                        assert_eq!(interrupted, Some(Interrupted { done: 2, partitions: 2 }));
+                    }
+                });
+                assert_eq!(fs::read_dir(&journals).unwrap().count(), 0);
+            });
         }
-        world.stops = None;
-        world.assert_rows(|me, job| {
-            keep(me, job);
-            let interrupted = job.resume.as_ref().and_then(Resume::interrupted);
-            if phase == "finish" {
-                assert_eq!(interrupted, Some(Interrupted { done: 2, partitions: 2 }));
-            }
-        });
-        assert_eq!(fs::read_dir(&journals).unwrap().count(), 0);
-    }
+    });
 }
 
 /// Nobody has a result if one party cannot take part, and all others know which party that was.

@@ -50,9 +50,9 @@ options! {
         ///
         /// False matches are predicted for it [default: the rows of this table].
         "N" peer_rows: Maybe<Count> = None;
-        /// With --match: list the rules that stay below this share of false matches, as in 0.5%.
+        /// With --match: list the rules with few false matches, as in 0.5%.
         ///
-        /// It is a share of the smaller table's rows, for each rule by itself. They are listed as --match options,
+        /// The share is of the smaller table's rows, for each rule by itself. They are listed as --match options,
         /// those with the fewest false matches first, for a table too large for all rules of a preset.
         "SHARE" max_false_per_rule: Maybe<Parsed<Percentage>> = None;
         /// List the columns with their types, and do nothing else.

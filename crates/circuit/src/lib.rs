@@ -8,6 +8,7 @@
 //!
 //! **Must never import** OPRFs or protocols.
 
+pub mod any;
 pub mod arithmetic;
 pub mod circuit;
 pub mod count;

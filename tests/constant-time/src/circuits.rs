@@ -2,7 +2,9 @@
 
 use rand::Rng as _;
 use vesica_circuit::{
-    Engine, Party, RowLayout, Width, WireBits, arithmetic,
+    Engine, Party, RowLayout, Width, WireBits,
+    any::{self, Groups},
+    arithmetic,
     gadgets::compare,
     garbling::{Evaluator, Garbler},
     gmw::{self, Gmw},
@@ -174,4 +176,25 @@ fn look_up(shape: TableShape) {
         },
     );
     assert_eq!(known.wires(), hidden.wires());
+}
+
+/// Whether secret bits of groups are 1. Only the party that knows the groups may depend on them, so they are public here.
+pub fn any_of_groups() {
+    let bits = |rng: &mut SecretRng| {
+        let blocks = (0..INSTANCES.div_ceil(128)).map(|_| Block::random(rng)).collect();
+        Bits::from_blocks(blocks, INSTANCES)
+    };
+    let members: Vec<_> = (0..INSTANCES as u32).map(|i| (i % 7 > 0).then_some(i * 5 % 31)).collect();
+    let groups = Groups::new(&members, 5);
+    let (hidden, known) = run(
+        |channel, rng| {
+            let mut ot = alsz13::Sender::setup(channel, rng)?;
+            any::any_hidden(&bits(rng), 5, &mut ot, channel, rng)
+        },
+        |channel, rng| {
+            let mut ot = alsz13::Receiver::setup(channel, rng)?;
+            any::any_known(&bits(rng), &groups, &mut ot, channel, rng)
+        },
+    );
+    assert_eq!(hidden.len(), known.len());
 }

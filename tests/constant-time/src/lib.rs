@@ -46,8 +46,9 @@ pub fn quick() -> impl Iterator<Item = Case> {
 
 /// Every case.
 pub fn every() -> impl Iterator<Item = Case> {
-    let others: [(&str, fn()); 30] = [
+    let others: [(&str, fn()); 31] = [
         ("circuit/lookups", circuits::lookups),
+        ("circuit/any-of-groups", circuits::any_of_groups),
         ("circuit/products", circuits::products),
         ("primitives/aes", primitives::aes),
         ("primitives/bits", primitives::bits),

@@ -10,7 +10,11 @@ use vesica_primitives::Declassified;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::exchange::{Pair, Placed};
-use crate::{Engine, Party, Values, WireBits, count::Count, gadgets::select};
+use crate::{
+    Engine, Party, Values, WireBits,
+    count::Count,
+    gadgets::{log2, select},
+};
 
 /// The network for `n` values: Σ⌈log i⌉ switches for i from 1 to n, in 2⌈log n⌉ − 1 layers.
 pub struct Network {
@@ -45,10 +49,12 @@ impl Network {
     /// If `permutation` is not a permutation of the network's number of values.
     pub fn settings(&self, permutation: &[u32]) -> WireBits {
         assert_eq!(permutation.len(), self.n, "a permutation of {} values", self.n);
-        let mut bits = Zeroizing::new(Vec::with_capacity(self.switches));
-        route(permutation, &mut bits);
         let mut settings = WireBits::zeros(1, self.switches);
-        bits.iter().enumerate().for_each(|(i, &bit)| settings.set(0, i, bit));
+        let mut next = 0;
+        route(permutation, &mut |setting| {
+            settings.set(0, next, setting);
+            next += 1;
+        });
         settings
     }
 
@@ -107,18 +113,63 @@ fn switches(n: usize) -> [Vec<usize>; 2] {
     })
 }
 
-/// Appends the settings in the order in which [`Network::add`] adds the switches.
-fn route(permutation: &[u32], bits: &mut Vec<bool>) {
+/// The number of switches of the network for `n` values.
+pub(crate) fn switch_count(n: usize) -> usize {
+    match n {
+        0 => 0,
+        _ => n * log2(n) + 1 - n.next_power_of_two(),
+    }
+}
+
+/// Sends values through the network, and leaves them in their places. `switch` gets the two values of each switch, in
+/// the order of [`route`], and returns them in the order in which they go on. `other` is scratch space of as many
+/// values.
+pub(crate) fn switch_in_place<T: Copy>(
+    values: &mut [T],
+    other: &mut [T],
+    switch: &mut impl FnMut([T; 2]) -> [T; 2],
+) {
+    let n = values.len();
+    if n < 2 {
+        return;
+    }
+    if let [a, b] = values {
+        [*a, *b] = switch([*a, *b]);
+        return;
+    }
+    let (upper, lower) = other.split_at_mut(n / 2);
+    for ((pair, up), low) in values.chunks_exact(2).zip(&mut *upper).zip(&mut *lower) {
+        [*up, *low] = switch([pair[0], pair[1]]);
+    }
+    if n % 2 == 1 {
+        lower[n / 2] = values[n - 1];
+    }
+    let (first, second) = values.split_at_mut(n / 2);
+    switch_in_place(upper, first, switch);
+    switch_in_place(lower, second, switch);
+    let last = last_switches(n);
+    let sides = upper.iter().zip(&*lower);
+    for ((pair, (up, low)), k) in values.chunks_exact_mut(2).zip(sides).zip(0..) {
+        let both = [*up, *low];
+        pair.copy_from_slice(&if k < last { switch(both) } else { both });
+    }
+    if n % 2 == 1 {
+        values[n - 1] = lower[n / 2];
+    }
+}
+
+/// Passes the settings to `each`, in the order in which [`Network::add`] adds the switches. Time and memory accesses
+/// depend on the permutation.
+pub(crate) fn route(permutation: &[u32], each: &mut impl FnMut(bool)) {
     let n = permutation.len();
     if n < 2 {
         return;
     }
     if n == 2 {
-        bits.push(permutation[0] == 1);
-        return;
+        return each(permutation[0] == 1);
     }
     let sides = Sides::of(permutation);
-    bits.extend((0..n / 2).map(|k| sides.inputs[2 * k] == Some(Side::Lower)));
+    (0..n / 2).for_each(|k| each(sides.inputs[2 * k] == Some(Side::Lower)));
     let through = |side: Side, n: usize| {
         let mut inner = Zeroizing::new(vec![0; n]);
         for (j, &i) in permutation.iter().enumerate() {
@@ -128,9 +179,9 @@ fn route(permutation: &[u32], bits: &mut Vec<bool>) {
         }
         inner
     };
-    route(&through(Side::Upper, n / 2), bits);
-    route(&through(Side::Lower, n.div_ceil(2)), bits);
-    bits.extend((0..last_switches(n)).map(|k| sides.outputs[2 * k] == Some(Side::Lower)));
+    route(&through(Side::Upper, n / 2), each);
+    route(&through(Side::Lower, n.div_ceil(2)), each);
+    (0..last_switches(n)).for_each(|k| each(sides.outputs[2 * k] == Some(Side::Lower)));
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
@@ -228,7 +279,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::{count::Shape, gadgets::log2, plain::Plain};
+    use crate::{count::Shape, plain::Plain};
 
     fn permuted(permutation: &[u32]) -> Vec<u32> {
         let items: Vec<u64> = (0..permutation.len() as u64).collect();
@@ -256,13 +307,31 @@ mod tests {
         for n in 0..=7 {
             every_permutation(n, &mut Vec::new(), &|permutation| {
                 assert_eq!(permuted(permutation), permutation);
+                assert_eq!(switched(permutation), permutation);
             });
         }
         let mut rng = StdRng::seed_from_u64(1);
         for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001, 1_000_000]) {
             let permutation = random(n, &mut rng);
             assert_eq!(permuted(&permutation), **permutation);
+            assert_eq!(switched(&permutation), **permutation);
         }
+    }
+
+    /// The numbers below the number of values, sent through the network in one piece.
+    fn switched(permutation: &[u32]) -> Vec<u32> {
+        let mut settings = Vec::new();
+        route(permutation, &mut |setting| settings.push(setting));
+        assert_eq!(settings.len(), switch_count(permutation.len()));
+        let mut settings = settings.into_iter();
+        let mut values: Vec<u32> = (0..permutation.len() as u32).collect();
+        let mut other = values.clone();
+        switch_in_place(&mut values, &mut other, &mut |[a, b]| match settings.next() {
+            Some(true) => [b, a],
+            _ => [a, b],
+        });
+        assert_eq!(settings.next(), None);
+        values
     }
 
     #[test]

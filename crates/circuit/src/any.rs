@@ -2,17 +2,17 @@
 //!
 //! T and S hold XOR shares of bits, and T knows the group of each, or that it belongs to none ([`Groups`]). Both get
 //! shares of as many bits, in an order that T knows: a group's bits are side by side, and at its first position is
-//! whether any of them is 1. T sorts the bits by [Waksman's network](crate::programs::waksman), whose settings it knows.
-//! A switch has two values with shares a_T ⊕ a_S and b_T ⊕ b_S; let d = a ⊕ b.
+//! whether any of them is 1. T sorts the bits by [Waksman's network](crate::programs::waksman), whose settings it
+//! knows. A switch has two values with shares a_T ⊕ a_S and b_T ⊕ b_S; let d = a ⊕ b.
 //!
-//! - **A1.** One random OT with random choices for each switch: S has r₀ and r₁, T has c' and r = r_c'. For its settings
-//!   c, T sends c ⊕ c'. If that is 1, S swaps r₀ and r₁.
-//! - **A2.** S sends u = r₀ ⊕ r₁ ⊕ d_S and goes on with a_S ⊕ r₀ and b_S ⊕ r₀. T goes on with a_T ⊕ e and b_T ⊕ e, where
-//!   e = c·(d_T ⊕ u) ⊕ r = c·d ⊕ r₀. S does not wait for T, so all layers together take one message in each direction.
-//! - **A3.** For δ = 1, 2, 4 … below the most bits of a group: x_i := x_i ∨ f_i·x_{i+δ}, where f_i says whether positions
-//!   i and i + δ are of one group. That is a [look-up](crate::lookup): S's table has the result for all values of f_i
-//!   and of T's shares of both bits, which are T's position in it. After it, x_i is whether any of the next 2δ bits
-//!   from position i on is 1, as far as they are of its group.
+//! - **A1.** One random OT with random choices for each switch: S has r₀ and r₁, T has c' and r = r_c'. For its
+//!   settings c, T sends c ⊕ c'. If that is 1, S swaps r₀ and r₁.
+//! - **A2.** S sends u = r₀ ⊕ r₁ ⊕ d_S and goes on with a_S ⊕ r₀ and b_S ⊕ r₀. T goes on with a_T ⊕ e and b_T ⊕ e,
+//!   where e = c·(d_T ⊕ u) ⊕ r = c·d ⊕ r₀. S does not wait for T, so all layers take one message in each direction.
+//! - **A3.** For δ = 1, 2, 4 … below the most bits of a group: x_i := x_i ∨ f_i·x_{i+δ}, where f_i says whether
+//!   positions i and i + δ are of one group. That is a [look-up](crate::lookup): S's table has the result for all
+//!   values of f_i and of T's shares of both bits, which are T's position in it. After it, x_i is whether any of the
+//!   next 2δ bits from position i on is 1, as far as they are of its group.
 //!
 //! S sees masked choices and OTs only, in numbers that follow from the number of bits and the most bits of a group: it
 //! learns nothing of the number of groups or of their sizes. T sees u, which the message that it did not choose masks,
@@ -38,7 +38,7 @@ const SWITCHES: &str = "any/switches";
 /// Maximum words per message, which bounds the channel's buffers.
 const MESSAGE_WORDS: usize = 1 << 20;
 
-/// The tables of A3. A position has f in bit 2, T's share of the bit in bit 1, and that of the later bit in bit 0.
+/// The tables of A3. A position has f in bit 2, and T's shares of the earlier bit in bit 1 and of the later in bit 0.
 const TABLES: TableShape = TableShape { positions: 8, bits: 1 };
 
 /// The positions with f.

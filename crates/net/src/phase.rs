@@ -48,7 +48,7 @@ const STEPS: [(&str, &[&str]); 3] = [
     ),
     (
         "computing the result",
-        &["answer", "encrypt", "groups", "look-up", "reveal", "sum", "sums", "values"],
+        &["answer", "encrypt", "groups", "look-up", "people", "reveal", "sum", "sums", "values"],
     ),
 ];
 

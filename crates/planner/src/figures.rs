@@ -263,6 +263,7 @@ mod tests {
                         minimum: 0,
                         noise: None,
                         partitions: 1,
+                        people: None,
                     })
                 }
                 (None, None) => panic!("{name} is in the catalogue"),

@@ -37,6 +37,7 @@ fn plans(items: usize) -> Vec<(String, Plan)> {
         groups,
         other_groups: 1,
         lookup: None,
+        people: None,
         cells: Cells { least, ..Cells::default() },
     };
     let mut plans = vec![("count".to_owned(), plan(vec![], 1, 0))];
@@ -59,6 +60,11 @@ fn plans(items: usize) -> Vec<(String, Plan)> {
         let lookup = Some(Lookup { positions: 64, labels, rows });
         let plan = plan(vec![sum(Owner::Other, 0)], groups, 0);
         plans.push((name, Plan { lookup, ..plan }));
+    }
+    for most in [1, 8] {
+        let name = format!("count, sum of T, people of {most} items");
+        let plan = plan(vec![sum(Owner::Table, 0)], 1, 0);
+        plans.push((name, Plan { people: Some(most), ..plan }));
     }
     plans
 }
@@ -93,6 +99,8 @@ fn time(plan: &Plan, sets: &[Set; 2]) -> (f64, u64) {
         0 => Vec::new(),
         _ => (0..n * rows).map(|i| (i % positions) as u32).collect(),
     };
+    let person = |most: usize| (0..n).map(|i| Some((i / most) as u32)).collect();
+    let people: Vec<Option<u32>> = plan.people.map(person).unwrap_or_default();
     let labels: Vec<u32> = (0..n * labels).map(|i| (i % plan.groups) as u32).collect();
     let party = |owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {
         let receives = owner == Owner::Table;
@@ -103,7 +111,7 @@ fn time(plan: &Plan, sets: &[Set; 2]) -> (f64, u64) {
         let party = plan.on_sets().party(receives, channel, rng)?;
         let input = Input { columns: &columns, labels, ..Input::new(items) };
         let input = match owner {
-            Owner::Table => Input { choices: &choices, ..input },
+            Owner::Table => Input { choices: &choices, people: &people, ..input },
             Owner::Other => Input { positions: &of_other, ..input },
         };
         party.run(input, channel, rng)?;

@@ -122,9 +122,14 @@ impl Work {
             Self::Partition(protocol) => protocol.memory(Setting::from(sizes).one_of(PARTITIONS)),
             Self::Adding(method, aggregate) => (method.memory)(partition_of(sizes, aggregate)),
             Self::Payloads(protocol) => carrying(protocol).memory(sizes),
-            Self::Method(method, aggregate, minimum) => {
-                (method.memory)(Query { sizes, aggregate, minimum, noise: None, partitions: 1 })
-            }
+            Self::Method(method, aggregate, minimum) => (method.memory)(Query {
+                sizes,
+                aggregate,
+                minimum,
+                noise: None,
+                partitions: 1,
+                people: None,
+            }),
             Self::Shares { of_sender, of_receiver } => {
                 Outline { sizes, partitions: 1, of_sender, of_receiver }.memory()
             }
@@ -200,7 +205,8 @@ impl Work {
                 payload::receive(&carrying(p), items, 0..=most, channel, rng).map(drop)
             }
             Self::Method(method, aggregate, minimum) => {
-                let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+                let query =
+                    Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
                 if sends {
                     let values = values(aggregate.takes_senders_values());
                     aggregate::send(&method.on(query), Valued::new(items, &values), channel, rng)
@@ -256,7 +262,7 @@ impl Work {
 const PARTITIONS: usize = 4096;
 
 fn partition_of(sizes: Sizes, aggregate: Aggregate) -> Query {
-    Query { sizes, aggregate, minimum: 0, noise: None, partitions: PARTITIONS }
+    Query { sizes, aggregate, minimum: 0, noise: None, partitions: PARTITIONS, people: None }
 }
 
 /// Positions of a look-up.
@@ -274,6 +280,7 @@ fn looked_up(sizes: Sizes, labels: usize, rows: usize) -> Plan {
         groups: 16,
         other_groups: 1,
         lookup: Some(Lookup { positions: POSITIONS, labels, rows }),
+        people: None,
         cells: Cells::default(),
     }
 }

@@ -149,7 +149,7 @@ impl Number {
         let Request { sizes, partitions, minimum, scale, .. } = *request;
         // Offers have only noise that is valid.
         let noise = request.noise.and_then(|noise| noise.laplace(self.power(), scale).ok());
-        aggregate::Query { sizes, aggregate, minimum, noise, partitions }
+        aggregate::Query { sizes, aggregate, minimum, noise, partitions, people: None }
     }
 
     /// Returns the result from a method's output for the receiver, for values with `scale` decimal places. The places

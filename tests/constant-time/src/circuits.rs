@@ -184,7 +184,8 @@ pub fn any_of_groups() {
         let blocks = (0..INSTANCES.div_ceil(128)).map(|_| Block::random(rng)).collect();
         Bits::from_blocks(blocks, INSTANCES)
     };
-    let members: Vec<_> = (0..INSTANCES as u32).map(|i| (i % 7 > 0).then_some(i * 5 % 31)).collect();
+    let members: Vec<_> =
+        (0..INSTANCES as u32).map(|i| (i % 7 > 0).then_some(i * 5 % 31)).collect();
     let groups = Groups::new(&members, 5);
     let (hidden, known) = run(
         |channel, rng| {

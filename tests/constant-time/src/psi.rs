@@ -186,8 +186,14 @@ fn questions(method: &'static Method) -> impl Iterator<Item = (String, Query)> {
         ("products", Aggregate::Products),
         ("at-least", Aggregate::AtLeast(SHARED as u64)),
     ];
-    let query =
-        |aggregate| Query { sizes: SIZES, aggregate, minimum: 0, noise: None, partitions: 1 };
+    let query = |aggregate| Query {
+        sizes: SIZES,
+        aggregate,
+        minimum: 0,
+        noise: None,
+        partitions: 1,
+        people: None,
+    };
     let plain = aggregates.map(|(name, aggregate)| (name.to_owned(), query(aggregate)));
     let minimum = Query { minimum: SHARED as u64, ..query(Aggregate::SumOfSender) };
     let noise = Laplace::new(1 << 10, 1);

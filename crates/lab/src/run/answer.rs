@@ -24,7 +24,7 @@ pub const ANSWER: &str = "answer/";
 pub fn query(method: &Method, sizes: Sizes) -> Query {
     let counts = (method.supports)(Aggregate::Count, 0);
     let aggregate = if counts { Aggregate::Count } else { Aggregate::SumOfSender };
-    Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 }
+    Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1, people: None }
 }
 
 /// Runs a method once. All values are 1.

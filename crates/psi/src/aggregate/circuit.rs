@@ -16,7 +16,7 @@ use vesica_net::Channel;
 
 use super::{Adder, Aggregate, ByPartitions, Method, Output, Query, Randomness, Share, Valued};
 use crate::{
-    Leakage, Party, Result, Status,
+    Cost, Leakage, Memory, Party, Result, Sizes, Status,
     protocols::rs21::CITATION,
     select::{
         self, ADVERSARY, Cells, Column, Input, OpenedCell, OpenedCells, Owner, Plan, Selector,
@@ -34,19 +34,36 @@ pub static RS21: Method = Method {
     tells_size: false,
     supports: |_, _| true,
     adds_noise: true,
+    counts_people: true,
     learns: |_| Leakage {
         receiver: "the answer and the size of the sender's set",
         sender: "the size of the receiver's set",
     },
-    cost: |query| plan(query).cost(),
-    memory: |query| plan(query).memory(),
+    cost: |query| {
+        let Cost { bytes_to_sender, bytes_to_receiver, rounds } = plan(query).cost();
+        match owner(&query, true) {
+            Owner::Table => Cost { bytes_to_sender, bytes_to_receiver, rounds },
+            Owner::Other => Cost {
+                bytes_to_sender: bytes_to_receiver,
+                bytes_to_receiver: bytes_to_sender,
+                rounds,
+            },
+        }
+    },
+    memory: |query| {
+        let memory = plan(query).memory();
+        let of = |receives| memory.of(owner(&query, receives) == Owner::Table);
+        Memory { sender: of(false), receiver: of(true) }
+    },
     failures: |query| plan(query).failures(),
     sender: |query, channel, rng| {
-        let party = (plan(query).on_sets().sender)(plan(query), channel, rng)?;
+        let is_table = owner(&query, false) == Owner::Table;
+        let party = plan(query).on_sets().party(is_table, channel, rng)?;
         Ok(Box::new(Answering { query, party }))
     },
     receiver: |query, channel, rng| {
-        let party = (plan(query).on_sets().receiver)(plan(query), channel, rng)?;
+        let is_table = owner(&query, true) == Owner::Table;
+        let party = plan(query).on_sets().party(is_table, channel, rng)?;
         Ok(Box::new(Answering { query, party }))
     },
     partitions: Some(&ByPartitions {
@@ -59,7 +76,7 @@ pub static RS21: Method = Method {
             Ok(adder(query, party))
         },
         open: |query, receives, total, channel, Randomness { rng, noise }| {
-            let party = if receives { Owner::Table } else { Owner::Other };
+            let party = owner(&query, receives);
             let plan = plan(query);
             let share = to_cell(query, &plan, total);
             let opened = plan.open(party, &share, &[], channel, rng, noise)?;
@@ -71,9 +88,15 @@ pub static RS21: Method = Method {
 /// Bits of a value.
 const VALUE_BITS: u32 = 64;
 
+/// The party whose items lie in the table: the receiver, or the one whose items belong to people.
+fn owner(query: &Query, receives: bool) -> Owner {
+    let is_table = if query.people.is_some() { query.has_people(receives) } else { receives };
+    if is_table { Owner::Table } else { Owner::Other }
+}
+
 /// The plan of a query.
 fn plan(query: Query) -> Plan {
-    let Query { sizes, aggregate, minimum, noise, partitions } = query;
+    let Query { sizes, aggregate, minimum, noise, partitions, people } = query;
     let sum = |owner, times, width| {
         vec![Term {
             column: Some(Column { owner, index: 0 }),
@@ -86,7 +109,7 @@ fn plan(query: Query) -> Plan {
     let of_other = Column { owner: Owner::Other, index: 0 };
     let terms = match aggregate {
         Aggregate::Count | Aggregate::AtLeast(_) => Vec::new(),
-        Aggregate::SumOfSender => sum(Owner::Other, None, Width::Bits64),
+        Aggregate::SumOfSender => sum(owner(&query, false), None, Width::Bits64),
         Aggregate::SumOfReceiver => sum(Owner::Table, None, Width::Bits64),
         Aggregate::Products => sum(Owner::Table, Some(of_other), Width::Bits128),
     };
@@ -96,7 +119,13 @@ fn plan(query: Query) -> Plan {
         _ => None,
     };
     let count_noise = noise.filter(|_| shows_count);
-    let cells = Cells { least: minimum, shows_count, threshold, count_noise, ..Cells::default() };
+    let learner = owner(&query, true);
+    let cells =
+        Cells { learner, least: minimum, shows_count, threshold, count_noise, ..Cells::default() };
+    let sizes = match learner {
+        Owner::Table => sizes,
+        Owner::Other => Sizes { sender: sizes.receiver, receiver: sizes.sender },
+    };
     Plan {
         sizes,
         partitions,
@@ -105,6 +134,7 @@ fn plan(query: Query) -> Plan {
         groups: 1,
         other_groups: 1,
         lookup: None,
+        people,
         cells,
     }
 }
@@ -148,13 +178,13 @@ struct Answering<P: ?Sized> {
 /// Runs a party of a plan on items and their values.
 fn run<T>(
     party: Box<dyn for<'a> Party<Input<'a>, T> + '_>,
-    Valued { items, values }: Valued<'_>,
+    Valued { items, values, people }: Valued<'_>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<T> {
     let columns = [values];
     let columns = if values.len() == items.len() { &columns[..] } else { &[] };
-    party.run(Input { columns, ..Input::new(items) }, channel, rng)
+    party.run(Input { columns, people, ..Input::new(items) }, channel, rng)
 }
 
 impl Party<Valued<'_>, ()> for Answering<Selector> {

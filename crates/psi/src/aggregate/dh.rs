@@ -38,6 +38,7 @@ pub static COUNT: Method = Method {
     adversary: Adversary::SemiHonest,
     tells_size: false,
     adds_noise: false,
+    counts_people: false,
     supports: |aggregate, minimum| aggregate == Aggregate::Count && minimum == 0,
     learns: |_| Leakage {
         receiver: "the size of the intersection and of the sender's set",

@@ -51,6 +51,7 @@ pub static SUM: Method = Method {
     adversary: Adversary::SemiHonest,
     tells_size: true,
     adds_noise: false,
+    counts_people: false,
     supports: |aggregate, minimum| match aggregate {
         Aggregate::SumOfReceiver => true,
         // R sees the size, which a minimum would have to hide from it.
@@ -259,7 +260,7 @@ impl Owner {
     /// Steps 2 and 3.
     fn bring(
         &self,
-        Valued { items, values }: Valued<'_>,
+        Valued { items, values, .. }: Valued<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {

@@ -90,9 +90,17 @@ pub struct Query {
     pub noise: Option<Laplace>,
     /// The number of partitions in which the sets are compared, where `sizes` are the sizes of one; 1 for whole sets.
     pub partitions: usize,
+    /// The most items of a [person](crate::select::people), if the items of one party belong to people: of the one with
+    /// the values of a sum, otherwise of the receiver. A person is then counted once in place of its items.
+    pub people: Option<usize>,
 }
 
 impl Query {
+    /// Whether a party's items belong to people.
+    pub fn has_people(&self, receives: bool) -> bool {
+        self.people.is_some() && receives != self.aggregate.takes_senders_values()
+    }
+
     /// The setting of a run on the whole sets, or on a partition of them.
     pub(crate) fn setting(&self) -> Setting {
         Setting::from(self.sizes).one_of(self.partitions)
@@ -105,6 +113,9 @@ impl Query {
         let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
         name.update(&aggregate.to_bytes()).update(&minimum.to_le_bytes());
         name.update(method.key.as_bytes());
+        if let Some(most) = self.people {
+            name.update(b"+people").update(&(most as u64).to_le_bytes());
+        }
         if let Some(noise) = noise {
             name.update(b"+noise").update(&noise.epsilon().to_le_bytes());
             name.update(&noise.sensitivity().to_le_bytes());
@@ -135,12 +146,15 @@ pub struct Valued<'a> {
     pub items: Items<'a>,
     /// The value of each item, or none.
     pub values: &'a [i64],
+    /// The person of each item, if this party's belong to people; the items of a person have its value. An item of
+    /// nobody does not count.
+    pub people: &'a [Option<u32>],
 }
 
 impl<'a> Valued<'a> {
     /// Items with these values.
     pub fn new(items: Items<'a>, values: &'a [i64]) -> Self {
-        Self { items, values }
+        Self { items, values, people: &[] }
     }
 }
 
@@ -217,6 +231,8 @@ pub struct Method {
     pub supports: fn(Aggregate, minimum: u64) -> bool,
     /// Whether it can add noise to a count or a sum.
     pub adds_noise: bool,
+    /// Whether it can count people whose items are several, in whole sets.
+    pub counts_people: bool,
     /// Its leakage to each party.
     pub learns: fn(Aggregate) -> Leakage,
     /// Predicted cost.
@@ -237,8 +253,10 @@ impl Method {
     /// Whether it can answer the query.
     pub fn answers(&self, query: &Query) -> bool {
         let is_number = !matches!(query.aggregate, Aggregate::AtLeast(_)) && query.minimum == 0;
+        let are_people = query.partitions == 1 && query.aggregate != Aggregate::Products;
         (self.supports)(query.aggregate, query.minimum)
             && (query.noise.is_none() || self.adds_noise && is_number)
+            && (query.people.is_none() || self.counts_people && are_people)
     }
 
     /// The query, answered by this method.
@@ -366,7 +384,7 @@ pub fn learn(query: &Query, channel: &mut Channel) -> Result<Output> {
 ///
 /// # Panics
 /// If `wanted` and there is not one value per item.
-pub fn check_values(wanted: bool, Valued { items, values }: Valued<'_>) -> Result<()> {
+pub fn check_values(wanted: bool, Valued { items, values, .. }: Valued<'_>) -> Result<()> {
     assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
     let magnitudes = values.iter().map(|value| u128::from(value.unsigned_abs()));
     let too_large = magnitudes.sum::<u128>() > i64::MAX as u128;

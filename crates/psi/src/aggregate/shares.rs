@@ -172,7 +172,7 @@ impl Party<Valued<'_>, Shares> for Sender {
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
         let Self { outline, party } = *self;
-        let Valued { items, values } = check(outline.of_sender, input);
+        let Valued { items, values, .. } = check(outline.of_sender, input);
         let values: Zeroizing<Vec<u8>> =
             Zeroizing::new(values.iter().flat_map(|value| value.to_le_bytes()).collect());
         let SenderBins { matches, masks, triples } = party.bins(items, &values, channel, rng)?;
@@ -198,7 +198,7 @@ impl Party<Valued<'_>, Shares> for Receiver {
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
         let Self { outline, party } = *self;
-        let Valued { items, values } = check(outline.of_receiver, input);
+        let Valued { items, values, .. } = check(outline.of_receiver, input);
         let ReceiverBins { matches, values: theirs, items, triples } =
             party.bins(items, channel, rng)?;
         let theirs = numbers(&theirs);

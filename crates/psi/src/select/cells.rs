@@ -438,6 +438,7 @@ mod tests {
             groups: CELLS,
             other_groups: 1,
             lookup: None,
+            people: None,
             cells,
         };
         let party = |owner, channel: &mut Channel, rng: &mut dyn CryptoRng| {

@@ -73,7 +73,7 @@ fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     if from_table {
         bytes = bytes + turned(setup);
     }
-    bytes = bytes + plan.lookup_bytes(ot_bytes);
+    bytes = bytes + plan.people_bytes(random_ot_bytes, ot_bytes) + plan.lookup_bytes(ot_bytes);
     for _ in 0..plan.labels_of_match() {
         for scaling in plan.scalings() {
             bytes = bytes + products(plan.known_to_other(scaling).layout, bins);
@@ -102,7 +102,7 @@ pub(super) fn memory(plan: &Plan) -> Memory {
     };
     let products = (PRODUCT + 16) * bits * bins + 3 * row * bins;
     let groups = if plan.groups > 1 { 32 * bins + (1 << 24) } else { 0 };
-    let more = (products + groups) as f64;
+    let more = (products + groups + plan.people_memory()) as f64;
     let [of_other, of_table] = plan.lookup_memory().map(|bytes| bytes as f64);
     circuit_psi::memory::<Silent>(&psi).and(more + spread + of_other, more + of_table)
 }
@@ -128,6 +128,7 @@ fn rounds(plan: &Plan) -> u32 {
         + multiplied
         + groups
         + rounds_of_lookup(plan, answers_by_circuit)
+        + plan.people_rounds()
         + last
 }
 
@@ -154,9 +155,12 @@ fn rounds_of_lookup(plan: &Plan, has_triples: bool) -> u32 {
 
 /// Payload bytes of one call for `n` OTs.
 fn ot_bytes(n: usize) -> Bytes {
+    random_ot_bytes(n) + Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 }
+}
+
+/// Payload bytes of one call for `n` OTs with random choices.
+fn random_ot_bytes(n: usize) -> Bytes {
     let adversary = softspoken::ADVERSARY;
-    let choices = Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 };
     silent::bytes(n, LPN, adversary)
         + softspoken::bytes(FIELD, silent::ots_beneath(n, LPN, adversary))
-        + choices
 }

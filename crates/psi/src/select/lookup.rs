@@ -114,6 +114,11 @@ impl Plan {
         self.lookup.map_or(1, |lookup| lookup.rows)
     }
 
+    /// The number of rows of a party's items.
+    pub(super) fn rows_of(&self, owner: Owner) -> usize {
+        if owner == Owner::Other { self.rows_of_item() } else { 1 }
+    }
+
     /// The circuit of a bin, if there is a look-up.
     fn of_bin(&self) -> Option<OfBin> {
         let counts_items = self.counts() || self.terms.iter().any(|term| term.is_of_item);

@@ -19,6 +19,9 @@
 //!    shares, draws the noise from random bits of both parties, compares the count with the minimum, and opens only
 //!    what passes.
 //!
+//! If T's items belong to [people], the bits of each person are joined after step 3, and people count in place of
+//! items.
+//!
 //! The party that learns the cells gets nothing else but the size of the other's set; the other party gets only that.
 //! For sets in partitions, the parties run steps 1 to 7 on each partition, add up their shares over all of them, and
 //! run step 8 once.
@@ -29,6 +32,7 @@
 mod cells;
 mod cost;
 mod lookup;
+pub mod people;
 mod share;
 mod spread;
 
@@ -49,6 +53,7 @@ use spread::Spread;
 
 pub use cells::{OpenedCell, OpenedCells};
 pub use lookup::Lookup;
+pub use people::MAX_ITEMS_OF_PERSON;
 pub use scatter::MAX_GROUPS;
 pub use vesica_circuit::Width;
 
@@ -124,6 +129,8 @@ pub struct Plan {
     pub other_groups: usize,
     /// A look-up on which it depends whether a match counts, and for which of T's labels.
     pub lookup: Option<Lookup>,
+    /// The most items of one of T's [people], if its items belong to people.
+    pub people: Option<usize>,
     /// The cells, and what of them is shown.
     pub cells: Cells,
 }
@@ -188,6 +195,9 @@ pub struct Input<'a> {
     pub choices: &'a [u8],
     /// The party's label of each item, if it has several groups; with a look-up, all of T's labels of each item.
     pub labels: &'a [u32],
+    /// The person of each of T's items, if the plan has people; numbers and labels of a person's items are the same. An
+    /// item of nobody does not count.
+    pub people: &'a [Option<u32>],
     /// T's texts of all cells, one after another, if the plan has texts.
     pub texts: &'a [u8],
 }
@@ -202,6 +212,7 @@ impl<'a> Input<'a> {
             positions: &[],
             choices: &[],
             labels: &[],
+            people: &[],
             texts: &[],
         }
     }
@@ -336,6 +347,7 @@ impl Plan {
         }
         let of_lookup = |Lookup { positions, labels, rows }| [positions, labels, rows];
         numbers.extend(self.lookup.into_iter().flat_map(of_lookup).map(|number| number as u64));
+        numbers.extend(self.people.map(|most| most as u64));
         let mut name = blake3::Hasher::new_derive_key(context);
         for number in numbers {
             name.update(&number.to_le_bytes());
@@ -354,6 +366,9 @@ impl Plan {
         assert!((1..=64).contains(&self.factor_bits), "factors of 1 to 64 bits");
         assert!(self.partitions > 0, "sets have a partition");
         self.lookup.into_iter().for_each(Lookup::assert_sound);
+        let fits = |most: usize| (1..=MAX_ITEMS_OF_PERSON).contains(&most);
+        assert!(self.people.is_none_or(fits), "a person has 1 to {MAX_ITEMS_OF_PERSON} items");
+        self.assert_people();
         let numbers = usize::from(self.counts()) + self.terms.len();
         let numbers = numbers * self.other_groups;
         assert!((1..=MAX_NUMBERS).contains(&numbers), "1 to {MAX_NUMBERS} numbers");
@@ -439,7 +454,7 @@ impl Plan {
 
     /// Checks the number of marks, values, positions and labels, and that positions and labels are in range.
     fn assert_shapes(&self, owner: Owner, input: Input<'_>) {
-        let Input { items, counted, columns, positions, choices, labels, .. } = input;
+        let Input { items, counted, columns, positions, choices, labels, people, .. } = input;
         let n = items.len();
         assert!(counted.is_none_or(|counted| counted.len() == n), "a mark for each item");
         let rows = n * self.rows_of(owner);
@@ -452,13 +467,9 @@ impl Plan {
         let labelled = if groups > 1 { n * of_item } else { 0 };
         assert_eq!(labels.len(), labelled, "labels for each item");
         self.assert_positions(owner, n, positions, choices);
+        self.assert_persons(owner, n, people);
         let outside = labels.iter().fold(false, |some, label| some | (*label as usize >= groups));
         assert!(declassify(u8::from(outside)) == 0, "labels are below the number of groups");
-    }
-
-    /// The number of rows of a party's items.
-    fn rows_of(&self, owner: Owner) -> usize {
-        if owner == Owner::Other { self.rows_of_item() } else { 1 }
     }
 
     /// Refuses a party's values if a sum of them could wrap, or if a factor of T's has more bits than the plan says.
@@ -477,10 +488,12 @@ impl Plan {
         let n = items.len() * self.rows_of(owner);
         // Each row of S's may count once more what T has.
         let times_rows = (self.rows_of_item() / self.rows_of(owner)) as u128;
-        let mut too_large = false;
+        let (mut too_large, weights) = (false, self.weights(input));
         for term in &self.terms {
-            let value =
-                |column: Column, i: usize| u128::from(columns[column.index][i].unsigned_abs());
+            let value = |column: Column, i: usize| {
+                let weight = weights.get(i).unwrap_or(&1);
+                u128::from(columns[column.index][i].unsigned_abs()) * weight
+            };
             let sum = |column: Column| times_rows * (0..n).map(|i| value(column, i)).sum::<u128>();
             let [first, times] = [term.column, term.times];
             let own = |column: Option<Column>| column.filter(|column| column.owner == owner);

@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use super::{
     Carried, CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells,
     lookup::{CountedBins, Matched},
+    people::JoinedPeople,
 };
 use crate::{
     Items, Result,
@@ -45,6 +46,9 @@ pub(super) struct OtUse {
 
 impl Plan {
     pub(super) fn ot_use(&self) -> OtUse {
+        if self.people.is_some() {
+            return OtUse { from_other: true, from_table: true };
+        }
         let is = |kind: fn(TermKind) -> bool| self.terms.iter().any(|term| kind(term.kind()));
         OtUse {
             from_other: self.counts() || self.groups > 1 || is(|kind| kind != TermKind::Table),
@@ -63,18 +67,21 @@ impl Plan {
         }
     }
 
-    /// The numbers that S knows in a bin: the 1 that is counted, and the masks of its payload.
+    /// The numbers that S knows in a bin: the 1 that is counted, unless people are, and the masks of its payload.
     pub(super) fn known_to_other(&self, scaling: Scaling) -> KnownNumbers {
         let is_known = |term: Option<usize>| {
-            term.is_none_or(|term| self.terms[term].kind() != TermKind::Table)
+            self.people.is_none()
+                && term.is_none_or(|term| self.terms[term].kind() != TermKind::Table)
         };
         self.known(scaling, is_known)
     }
 
-    /// The numbers that T knows in a bin: one for each term that is not 1.
+    /// The numbers that T knows in a bin: one for each term that is not 1, or all if people are counted.
     pub(super) fn known_to_table(&self, scaling: Scaling) -> KnownNumbers {
-        let is_known =
-            |term: Option<usize>| term.is_some_and(|term| self.terms[term].kind() != TermKind::One);
+        let is_known = |term: Option<usize>| {
+            self.people.is_some()
+                || term.is_some_and(|term| self.terms[term].kind() != TermKind::One)
+        };
         self.known(scaling, is_known)
     }
 
@@ -404,6 +411,7 @@ impl<const OPENS: bool> Shares for CellSharing<Sending<Silent>, OPENS> {
         }
         let SenderBins { matches, masks, mut triples } =
             party.bins(Items::from(&items[..]), &values, channel, rng)?;
+        let matches = plan.join_hidden(matches, ots.sender.as_mut(), channel, rng)?;
         channel.phase("sums");
         let bins = matches.instances();
         let mask = |bin: usize, i: usize| fields[i].get(&masks[bin * len..]);
@@ -492,6 +500,9 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         let placed = counted(input, rng);
         let ReceiverBins { matches, values, items, mut triples } =
             party.bins(Items::from(&placed[..]), channel, rng)?;
+        let ot = ots.receiver.as_mut();
+        let JoinedPeople { matches, items } =
+            plan.join_known(matches, items, input.people, ot, channel, rng)?;
         channel.phase("sums");
         let bins = matches.instances();
         let (payload, fields) = plan.payload();
@@ -533,10 +544,12 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         };
         let (layout, _) = plan.layout();
         let known = |scaling: Scaling, bin: usize, term: Option<usize>| {
-            let i = term.expect("T does not count");
+            // T counts people only, once for each.
+            let one = u128::from(items[bin].is_some());
+            let Some(i) = term else { return one };
             let (term, place) = (&plan.terms[i], places[scaling.row][i]);
             match term.kind() {
-                TermKind::One => unreachable!("T does not know numbers without a column"),
+                TermKind::One => one,
                 TermKind::Table => own(term, bin) as u128,
                 TermKind::Other => theirs(bin, place),
                 TermKind::Mixed => (own(term, bin) as u128)

@@ -187,7 +187,7 @@ fn check(
         if takes_long(method, sizes) {
             continue;
         }
-        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
         let input = Input::random(sizes, shared, aggregate, 1 + sizes.receiver as u64);
         let answer = input.run(method, query, link).unwrap();
         assert_eq!(answer, input.expected(query), "{} on {query:?}", method.key);
@@ -236,7 +236,7 @@ fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
     let cases = cases(10).enumerate().filter(|(case, _)| assurance::tries(*case, 0, 2));
     for (case, (method, aggregate, minimum)) in cases {
-        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
         let transcripts =
             |shared, seed| Input::random(sizes, shared, aggregate, seed).transcripts(method, query);
         // Exactly as many as a minimum or a threshold, too few, and all.
@@ -259,7 +259,8 @@ fn costs() {
             if takes_long(method, sizes) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+            let query =
+                Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
             let sent = Input::random(sizes, 10, aggregate, 5).transcripts(method, query);
             let cost = (method.cost)(query);
             for (who, sent, predicted) in [
@@ -291,7 +292,7 @@ fn rounds() {
     let all = even.map(|(_, case)| ((9, 10), case)).chain(uneven);
     for ((sender, receiver), (method, aggregate, minimum)) in all {
         let sizes = Sizes { sender, receiver };
-        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
         let input = Input::random(sizes, 1, aggregate, 9);
         let (helped, asked) = between(
             Link::Memory.connect(),
@@ -317,7 +318,7 @@ fn rounds() {
 fn an_item_that_comes_twice_is_refused() {
     let sizes = Sizes { sender: 20, receiver: 20 };
     for (method, aggregate, minimum) in few_cases(5) {
-        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
         let mut input = Input::random(sizes, 5, aggregate, 6);
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
@@ -336,7 +337,7 @@ fn an_item_that_comes_twice_is_refused() {
 fn another_question_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
     for (method, aggregate, minimum) in cases(5) {
-        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1, people: None };
         let input = Input::random(sizes, 5, aggregate, 7);
         let others = cases(5).filter(|(other, asked, least)| {
             (other.key, *asked, *least) != (method.key, aggregate, minimum)
@@ -348,6 +349,7 @@ fn another_question_is_another_run() {
                 minimum: other_minimum,
                 noise: None,
                 partitions: 1,
+                people: None,
             };
             let values = Input::random(sizes, 5, other_aggregate, 7).sender;
             let (helped, answer) = between(
@@ -380,7 +382,8 @@ fn sums_of_the_largest_values() {
             if !(method.supports)(aggregate, 0) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 };
+            let query =
+                Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1, people: None };
             let mut input = Input::random(sizes, 3, aggregate, 12);
             for values in [[i64::MAX, 0, 0], [-i64::MAX, 0, 0], [i64::MAX - 2, 1, -1], [-1; 3]] {
                 let own =
@@ -418,6 +421,7 @@ fn products_of_the_largest_values() {
                     minimum,
                     noise: None,
                     partitions: 1,
+                    people: None,
                 };
                 let mut input = Input::random(sizes, shared, Aggregate::Products, 13);
                 (input.sender, input.receiver) = (vec![0; 3], vec![0; 3]);
@@ -440,7 +444,8 @@ fn sums_that_could_wrap_are_refused() {
     let able = |method: &&Method, aggregate| (method.supports)(aggregate, 0);
     for (aggregate, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
         for method in methods().filter(|method| able(method, aggregate)) {
-            let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 };
+            let query =
+                Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1, people: None };
             let fits = Input::random(sizes, 1, aggregate, 8);
             let of_sender = Input { sender: values.into(), ..fits };
             let fits = Input::random(sizes, 1, aggregate, 8);
@@ -521,6 +526,7 @@ fn empty_sets_have_answers() {
                 minimum: 0,
                 noise: None,
                 partitions: 1,
+                people: None,
             };
             let input = Input::random(query.sizes, 0, aggregate, 1);
             let answer = input.run(&RS21, query, Link::Memory).unwrap();
@@ -546,7 +552,8 @@ fn totals_over_partitions_are_those_of_the_whole() {
     ];
     for (aggregate, minima) in cases {
         for minimum in minima.iter().copied() {
-            let query = Query { sizes, aggregate, minimum, noise: None, partitions: 3 };
+            let query =
+                Query { sizes, aggregate, minimum, noise: None, partitions: 3, people: None };
             let (inputs, expected) = partitions(query, shared);
             let (sent, received) = between(
                 Link::Memory.connect(),

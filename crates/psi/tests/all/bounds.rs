@@ -58,7 +58,8 @@ fn ways() -> Vec<Way> {
         fit.map(move |aggregate| Way {
             name: format!("{} {aggregate:?}", method.key),
             failures: Box::new(move |Setting { sizes, runs: partitions, .. }| {
-                let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions };
+                let query =
+                    Query { sizes, aggregate, minimum: 0, noise: None, partitions, people: None };
                 Some((method.failures)(query))
             }),
         })
@@ -126,7 +127,8 @@ fn the_events_of_a_number_are_as_rare_as_its_delta_says() {
         for items in [1, 50, 1000, 1 << 16, 1 << 20] {
             let sizes = Sizes { sender: items, receiver: items };
             let aggregate = Aggregate::Count;
-            let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions };
+            let query =
+                Query { sizes, aggregate, minimum: 0, noise: None, partitions, people: None };
             let failures = (METHODS[0].failures)(query).into_iter().map(|failure| failure.log2);
             let of_run = log2_sum(failures) + (partitions as f64).log2();
             assert!(of_run < -37.6, "{partitions} partitions of {items}: {of_run}");

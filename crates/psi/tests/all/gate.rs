@@ -90,6 +90,7 @@ fn a_party_asks_before_it_opens_numbers() {
             groups,
             other_groups: 1,
             lookup: None,
+            people: None,
             cells,
         };
         let labels: Vec<u32> = (0..SIZES.receiver as u32).map(|i| i % 3).collect();

@@ -154,6 +154,7 @@ fn numbers_over_derived_items() {
         minimum: 0,
         noise: None,
         partitions: 1,
+        people: None,
     };
     let found = run(plan.parties(), Link::Memory, |me, channels, rng| {
         let (mut mesh, items) = (Mesh::new(me, channels), sets.items(me));
@@ -164,14 +165,14 @@ fn numbers_over_derived_items() {
                 let derived = Leader::prepare(plan, &mut mesh, rng)?.fold(items, &mut mesh, rng)?;
                 let channel = mesh.to(plan.pivot());
                 let receiver = method.receiver(channel, rng)?;
-                let input = Valued { items: derived.items(), values: &[] };
+                let input = Valued::new(derived.items(), &[]);
                 receiver.run(input, channel, rng).map(Some)
             }
             Place::Pivot => {
                 let derived = Pivot::prepare(plan, &mut mesh, rng)?.fold(items);
                 let channel = mesh.to(plan.leader());
                 let sender = method.sender(channel, rng)?;
-                let input = Valued { items: derived.items(), values: &[] };
+                let input = Valued::new(derived.items(), &[]);
                 sender.run(input, channel, rng)?;
                 Ok::<_, Error>(None)
             }

@@ -29,7 +29,7 @@ const LARGEST: i128 = 8;
 fn query(aggregate: Aggregate, epsilon: u32, sensitivity: u64) -> Query {
     let noise = Laplace::new(epsilon, sensitivity);
     assert!(noise.is_some());
-    Query { sizes: SIZES, aggregate, minimum: 0, noise, partitions: 1 }
+    Query { sizes: SIZES, aggregate, minimum: 0, noise, partitions: 1, people: None }
 }
 
 /// Returns the query with the least noise.

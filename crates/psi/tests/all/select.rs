@@ -2,6 +2,7 @@
 
 mod deviating_peer;
 mod lookup;
+mod people;
 
 use std::collections::BTreeSet;
 
@@ -171,6 +172,7 @@ impl Case {
             columns,
             positions: if self.plan.lookup.is_some() { &side.positions } else { &[] },
             choices: &side.choices,
+            people: &[],
             labels: if labelled { &side.labels } else { &[] },
             texts: if owner == Owner::Table { &self.texts } else { &[] },
         }
@@ -244,6 +246,7 @@ fn plan(sender: usize, receiver: usize) -> Plan {
         groups: 1,
         other_groups: 1,
         lookup: None,
+        people: None,
         cells: Cells::default(),
     }
 }

@@ -152,8 +152,17 @@ impl Route {
             }
         }
         let lookup = columns[table.index()].touches().map(lookup);
-        let plan =
-            Plan { sizes, partitions, factor_bits, terms, groups, other_groups, lookup, cells };
+        let plan = Plan {
+            sizes,
+            partitions,
+            factor_bits,
+            terms,
+            groups,
+            other_groups,
+            lookup,
+            people: None,
+            cells,
+        };
         check_spread(&plan, table)?;
         Ok(Self { columns, table, plan, places })
     }

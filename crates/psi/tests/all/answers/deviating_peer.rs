@@ -16,7 +16,7 @@ const SIZES: Sizes = Sizes { sender: 4, receiver: 3 };
 const SHARED: usize = 2;
 
 fn query(aggregate: Aggregate, minimum: u64) -> Query {
-    Query { sizes: SIZES, aggregate, minimum, noise: None, partitions: 1 }
+    Query { sizes: SIZES, aggregate, minimum, noise: None, partitions: 1, people: None }
 }
 
 /// The aggregates with which circuits are tried, and their minima: each kind, and each with a minimum, which adds a

@@ -77,7 +77,9 @@ impl Terms {
             true => a,
             false => format!("{}'s {a}; {}'s {b}", names.of(Role::A), names.of(Role::B)),
         };
-        vec![
+        let counted = "numbers, and a minimum, are of rows in place of keys; rows with equal fields count as one";
+        let is_number = !self.query().kind.keeps_rows;
+        let mut clauses = vec![
             format!("rows match by any of these rules: {}", rules.numbered()),
             format!("the rules compare these fields: {fields}"),
             match rules.ambiguous() {
@@ -89,7 +91,9 @@ impl Terms {
                 }
             }
             .to_owned(),
-        ]
+        ];
+        clauses.extend(is_number.then(|| counted.to_owned()));
+        clauses
     }
 
     fn key(&self, role: Role) -> String {

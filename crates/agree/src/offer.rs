@@ -291,6 +291,7 @@ impl Offer {
             minimum: self.minimum,
             noise: self.noise,
             scale: self.scale,
+            rules: self.rules.as_ref().map(|rules| rules.rules().len()),
             sender_brings: sender.1,
             receiver_brings: receiver.1,
             payload_len: self.sends.as_ref().map_or(DEFAULT_BYTES as usize, |sent| {
@@ -519,7 +520,7 @@ impl WireOffer {
         let one_order = both_learn && self.query.kind.takes_order && has_one_key;
         let is_unfit = |rules: &RuleTerms| {
             let fits = rules.fit(self.query.kind, self.sends.as_ref());
-            !(self.identifiers.is_empty() && fits && !self.diagnose)
+            !(self.identifiers.is_empty() && fits && !self.diagnose && self.noise.is_none())
         };
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());

@@ -281,6 +281,7 @@ impl Terms {
             minimum: self.minimum,
             noise: self.noise,
             scale: self.scale,
+            rules: self.rules().map(|rules| rules.rules().len()),
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
             payload_len: self

@@ -21,7 +21,8 @@ pub(crate) enum Brought {
     Number,
     /// The numbers of a query, as eight bytes each.
     Query(Arc<QueryColumns>),
-    /// A hash of the row's fields and, if columns are sent, its token and their values.
+    /// A hash of the row's fields, a number if there is a column of values, and if columns are sent the row's token and
+    /// their values.
     Linked(Linked),
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
@@ -31,7 +32,7 @@ impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
         if reading.rules.is_some() {
             let (sent, ambiguous) = (reading.sends.clone(), reading.ambiguous);
-            return Self::Linked(Linked { sent, ambiguous });
+            return Self::Linked(Linked { has_number: reading.values.is_some(), sent, ambiguous });
         }
         match (&reading.values, &reading.query, &reading.sends) {
             (Some(_), ..) => Self::Number,
@@ -66,6 +67,8 @@ impl Brought {
 /// rows with different fields and which no key keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct Linked {
+    /// Whether a number follows the hash.
+    pub(crate) has_number: bool,
     /// The columns to send.
     pub(crate) sent: Option<SentColumns>,
     /// The treatment of ambiguous keys.
@@ -75,7 +78,12 @@ pub(crate) struct Linked {
 impl Linked {
     /// Returns the bytes that a row contributes.
     pub(crate) fn len(&self) -> usize {
-        FIELDS_HASH + self.payload_len()
+        FIELDS_HASH + self.number_len() + self.payload_len()
+    }
+
+    /// Returns the bytes of a row's number, if it has one.
+    pub(crate) fn number_len(&self) -> usize {
+        if self.has_number { size_of::<i64>() } else { 0 }
     }
 
     /// Returns the bytes of a key's payload: of a row's token, and the values that are sent.

@@ -113,6 +113,7 @@ impl KeyRows {
     pub(crate) fn pad(&mut self, keys: usize) {
         self.all = keys;
         self.payloads.resize(keys * self.payload_len, 0);
+        self.values.iter_mut().for_each(|values| values.resize(keys, 0));
     }
 
     /// Returns the contribution of its rows.
@@ -147,6 +148,11 @@ impl KeyRows {
         let too_many = |row| ExcessRow { row, of: Exceeded::Rows };
         let other_label = |row| ExcessRow { row, of: Exceeded::Labels };
         match brought {
+            Brought::Linked(linked) if linked.has_number => {
+                let numbers = of_rows.chunks_exact(linked.len());
+                let numbers = numbers.flat_map(|row| &row[FIELDS_HASH..]).copied();
+                self.add_up(&numbers.collect::<Vec<_>>(), 1, None).map_err(other_label)?;
+            }
             Brought::Linked(linked) if linked.sent.is_some() => {
                 let bytes = linked.payload_len();
                 let mut payloads = Vec::with_capacity(of_rows.len() / linked.len() * bytes);
@@ -213,10 +219,14 @@ impl KeyRows {
                     payload.chunks_exact(len).nth(nth).unwrap_or(&nothing)
                 }
                 // The keys that are left belong to one person each.
-                Brought::Linked(_) if nth == 0 && self.payload_len > 0 => {
-                    linked[FIELDS_HASH..].copy_from_slice(
-                        &self.payloads[at * self.payload_len..][..self.payload_len],
-                    );
+                Brought::Linked(_) if nth == 0 && len > FIELDS_HASH => {
+                    let rest = &mut linked[FIELDS_HASH..];
+                    match self.values.first() {
+                        Some(values) => rest.copy_from_slice(&values[at].to_le_bytes()),
+                        None => rest.copy_from_slice(
+                            &self.payloads[at * self.payload_len..][..self.payload_len],
+                        ),
+                    }
                     &linked
                 }
                 _ => &nothing[..],
@@ -380,6 +390,15 @@ impl KeyRows {
     /// Returns the value of each distinct key, in the order of their numbers; empty if no column of values was read.
     pub fn values(&self) -> &[i64] {
         self.values.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns a number for the person of each distinct key, in the order of their numbers, if rules make the keys and
+    /// ambiguous ones are left out: the first row with its fields, which has all keys of the person first. Keys that no
+    /// row has are nobody's.
+    pub fn people(&self) -> Vec<Option<u32>> {
+        let mut people: Vec<_> = self.first_rows().0.into_iter().map(Some).collect();
+        people.resize(self.all, None);
+        people
     }
 
     /// Returns the columns of a query, and the numbers of each distinct key in each of their slots, one row of the key

@@ -167,6 +167,10 @@ impl Maker {
         let start = made.of_rows.len();
         if keyed > 0 {
             made.of_rows.extend_from_slice(&fields);
+            made.magnitudes.add(&self.row, row)?;
+            for number in &self.row {
+                made.of_rows.extend_from_slice(&number.to_le_bytes());
+            }
             if let (Some(packer), Some(tokens)) = (&self.packer, &self.tokens) {
                 made.of_rows.extend_from_slice(&tokens.token(row.number()));
                 packer.pack(row, &mut made.of_rows)?;

@@ -213,6 +213,12 @@ impl Job {
                 return refused("divided into partitions");
             }
         }
+        let counts_rows = self.offer.rules.is_some() && !self.offer.query.kind.keeps_rows;
+        if counts_rows && (self.planner.partitions > 1 || self.resume.is_some()) {
+            let message = "numbers by rules compare whole sets, because a row has keys in several partitions: leave out \
+                           --partitions and --resume";
+            return Err(Error::usage(Misuse::Resume, message));
+        }
         if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
             let message = "a run with a journal reads its table from a file, not from memory";
             return Err(Error::usage(Misuse::Resume, message));

@@ -11,6 +11,7 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key_rows::KeyRows,
+    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -55,6 +56,7 @@ static COUNT: QueryKind = QueryKind {
     word: "count",
     form: Some(Form { names: "count", help: "count: the number of shared keys" }),
     values: query::Values::None,
+    takes_rules: Some(AmbiguousKeys::ByNoRule),
     task: &Number::Count,
     ..NUMBER
 };
@@ -67,6 +69,7 @@ static SUM: QueryKind = QueryKind {
         help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
     }),
     values: query::Values::OfOne,
+    takes_rules: Some(AmbiguousKeys::ByNoRule),
     task: &Number::Sum,
     ..NUMBER
 };
@@ -92,6 +95,7 @@ static THRESHOLD: QueryKind = QueryKind {
     }),
     values: query::Values::None,
     body: QueryBodyForm::Number,
+    takes_rules: Some(AmbiguousKeys::ByNoRule),
     task: &Number::AtLeast,
     ..NUMBER
 };
@@ -146,10 +150,10 @@ impl Number {
             Self::Products => Aggregate::Products,
             Self::AtLeast => Aggregate::AtLeast(request.number),
         };
-        let Request { sizes, partitions, minimum, scale, .. } = *request;
+        let Request { sizes, partitions, minimum, scale, rules, .. } = *request;
         // Offers have only noise that is valid.
         let noise = request.noise.and_then(|noise| noise.laplace(self.power(), scale).ok());
-        aggregate::Query { sizes, aggregate, minimum, noise, partitions, people: None }
+        aggregate::Query { sizes, aggregate, minimum, noise, partitions, people: rules }
     }
 
     /// Returns the result from a method's output for the receiver, for values with `scale` decimal places. The places
@@ -216,20 +220,30 @@ impl Task for Number {
     }
 
     fn facts(&self, scenario: &Scenario, _: Role) -> Vec<Fact> {
-        vec![scenario.number(match self {
-            Self::Count => Measure::Count,
-            Self::Sum if scenario.brings[Role::A as usize] => Measure::Sum(Role::A),
-            Self::Sum => Measure::Sum(Role::B),
-            Self::Products => Measure::SumOfProducts,
-            Self::AtLeast => Measure::AtLeast(scenario.number),
-        })]
+        let rows = match self {
+            Self::Sum if scenario.brings[Role::A as usize] => Role::A,
+            Self::Sum => Role::B,
+            _ => scenario.receiver,
+        };
+        vec![scenario.number(
+            rows,
+            match self {
+                Self::Count => Measure::Count,
+                Self::Sum if scenario.brings[Role::A as usize] => Measure::Sum(Role::A),
+                Self::Sum => Measure::Sum(Role::B),
+                Self::Products => Measure::SumOfProducts,
+                Self::AtLeast => Measure::AtLeast(scenario.number),
+            },
+        )]
     }
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
         let values = (self.power() > 0).then_some(Secret::Values);
         let exact = scenario.noise.map(|_| Secret::ExactNumber);
+        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
         [Secret::Members]
             .into_iter()
+            .chain(of_rules)
             .chain(values)
             .chain(exact)
             .chain([Secret::AllColumns])
@@ -241,11 +255,15 @@ impl Task for Number {
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let shared = if context.by_rules { "rows that match" } else { "shared keys" };
         Some(match outcome.answer? {
-            QueryResult::Count(count) => format!("shared keys: {}", grouped(count)),
-            QueryResult::Sum(sum) => format!("sum of the values over the shared keys: {sum}"),
+            QueryResult::Count(count) => format!("{shared}: {}", grouped(count)),
+            QueryResult::Sum(sum) => format!("sum of the values over the {shared}: {sum}"),
             QueryResult::SumOfProducts(sum) => {
                 format!("sum of the products of both sides' values over the shared keys: {sum}")
+            }
+            reached @ QueryResult::AtLeast(_) if context.by_rules => {
+                format!("at least {} match: {reached}", counted(context.number, "row"))
             }
             reached @ QueryResult::AtLeast(_) => {
                 format!("at least {} shared: {reached}", counted(context.number, "key"))
@@ -271,7 +289,7 @@ impl Task for Number {
             }
             QueryResult::TooFew => {
                 let minimum = grouped(context.minimum);
-                format!("no answer: fewer shared keys than the minimum, {minimum}")
+                format!("no answer: fewer {shared} than the minimum, {minimum}")
             }
         })
     }
@@ -340,10 +358,18 @@ impl Method for Computing {
         self.method.tells_size
     }
 
+    fn takes_rules(&self) -> bool {
+        self.method.counts_people
+    }
+
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
         let query = self.number.query(request);
         match self.method.answers(&query) {
             true => Ok(Candidate::method(self.method, query)),
+            false if query.people.is_some() && query.partitions > 1 => {
+                let said = "by rules, a row has keys in several partitions: give both sides the memory for whole sets";
+                Err(Difference::of_both("partitions", said.to_owned()))
+            }
             false => Err(Difference::of_both(
                 "answer",
                 format!("`{}` does not answer this with this minimum or noise", self.method.key),
@@ -359,6 +385,9 @@ impl Method for Computing {
         let Self { number, method } = *self;
         let by_partitions = method.partitions?;
         let query = number.query(&call.request);
+        if query.people.is_some() {
+            return None;
+        }
         Some(Box::new(Adding {
             number,
             method,
@@ -403,7 +432,9 @@ impl Party for Answering {
     ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { number, query, call, end } = *self;
         let values = KeyValues::of(set, &call.request);
-        let input = Valued::new(items, &values.values);
+        let has_people = query.has_people(call.receives());
+        let people = if has_people { set.people() } else { Vec::new() };
+        let input = Valued { people: &people, ..Valued::new(items, &values.values) };
         let answer = match end {
             End::Sender(party) => {
                 party.run(input, channel, rng)?;

@@ -163,6 +163,7 @@ fn the_other_rows_are_written() {
         minimum: 0,
         noise: None,
         scale: 0,
+        by_rules: false,
         written: &|what| format!("{what} written"),
     };
     let headline = KINDS[0].task.headline(&found.outcome, &context);

@@ -162,6 +162,8 @@ pub struct Request {
     pub noise: Option<Noise>,
     /// The number of decimal places of values.
     pub scale: u8,
+    /// The most keys of a row, if rules make the keys: numbers are then about rows in place of keys.
+    pub rules: Option<usize>,
     /// Whether the sender provides values.
     pub sender_brings: bool,
     /// Whether the receiver provides values.
@@ -186,6 +188,7 @@ impl Request {
             minimum: 0,
             noise: None,
             scale: 0,
+            rules: None,
             sender_brings: false,
             receiver_brings: false,
             payload_len: 0,
@@ -301,6 +304,11 @@ pub trait Method: Send + Sync {
     /// Returns whether it reveals the number of shared keys to a side, although the query does not ask for it.
     fn tells_size(&self) -> bool {
         false
+    }
+
+    /// Returns whether it can answer a query about rows whose keys rules make.
+    fn takes_rules(&self) -> bool {
+        true
     }
 
     /// Returns the length of a digest in an item.
@@ -467,6 +475,8 @@ pub struct Context<'a> {
     pub noise: Option<Noise>,
     /// The number of decimal places of values.
     pub scale: u8,
+    /// Whether rules make the keys.
+    pub by_rules: bool,
     /// Appends the destination: `3 rows` becomes `3 rows written to out.csv`.
     pub written: &'a dyn Fn(String) -> String,
 }

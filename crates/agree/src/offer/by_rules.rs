@@ -14,8 +14,8 @@ impl Offer {
         let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
         let Some(ambiguous) = self.query.kind.takes_rules else {
             return refused(
-                "only rows and joins take rules (--match): in counts, sums and shares, a row that matches by two rules would \
-                 count twice; name one --key",
+                "only rows, joins, counts, sums and thresholds take rules (--match): in other answers, a row that matches by \
+                 two rules would count twice; name one --key",
             );
         };
         if ambiguous != rules.ambiguous() {
@@ -26,10 +26,22 @@ impl Offer {
                 "by rules, a join links a row with one row of the other side: send one row per key",
             );
         }
+        if self.noise.is_some() {
+            return refused(
+                "noise hides a single key, and by rules a row has several: leave out --epsilon",
+            );
+        }
         if self.align {
             return refused(
                 "a common order requires that a row has a single match, and by rules it may have several: leave out --align",
             );
+        }
+        let named = self.protocol.as_ref().and_then(|name| self.query.method(name));
+        if let Some(method) = named.filter(|method| !method.takes_rules()) {
+            return refused(&format!(
+                "`{}` counts keys, and by rules a row has several: leave out --protocol",
+                method.key()
+            ));
         }
         if self.diagnose {
             return refused(

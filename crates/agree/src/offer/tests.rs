@@ -272,7 +272,11 @@ fn rules_are_for_rows_in_no_common_order() {
     assert_eq!(wire.mirrored(Role::B).unwrap().rules, good.rules);
     let refused = "rules for an offer that takes none";
     for (change, said, fault) in [
-        ((|o| o.query = Query::COUNT) as fn(&mut Offer), "only rows and joins take rules", refused),
+        (
+            (|o| o.query = Query::PRODUCTS) as fn(&mut Offer),
+            "in other answers, a row that matches by two rules would count twice",
+            refused,
+        ),
         (|o| o.identifiers = vec![1, 3], "leave out identifiers", refused),
         (|o| o.align = true, "leave out --align", "a common order for a query that has none"),
         (|o| o.diagnose = true, "name one --key in place of rules", refused),

@@ -229,7 +229,10 @@ fn rules_are_refused_where_they_would_mislead() {
     let (lab, _) = tables(50, 1);
     let mine = flags(Connecting, &STRICT_FIRST[..2]);
     for (more, said) in [
-        (&["--answer", "count"][..], "a row that matches by two rules would count twice"),
+        (
+            &["--answer", "products:person"][..],
+            "in other answers, a row that matches by two rules would count twice",
+        ),
         (
             &["--send", "person", "--learns", "peer", "--duplicates", "all:2"],
             "send one row per key",

@@ -10,7 +10,7 @@ use crate::{
     linked::{flags, header, line, rules, text, values},
 };
 
-const RULES: [&str; 4] = [
+pub const RULES: [&str; 4] = [
     "first, last, dob",
     "soundex(first), soundex(last), dob",
     "left(first, 1), dob, postcode",
@@ -18,7 +18,7 @@ const RULES: [&str; 4] = [
 ];
 
 /// The keys that belong to rows with equal fields only, each with the first of these rows.
-fn keys(texts: &[&str], table: &[Record]) -> BTreeMap<(usize, Vec<u8>), usize> {
+pub fn keys(texts: &[&str], table: &[Record]) -> BTreeMap<(usize, Vec<u8>), usize> {
     let rules = rules(texts);
     let mut rows: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     let mut fields = Vec::new();

@@ -33,6 +33,7 @@ mod judged;
 mod kept_files;
 mod linked;
 mod linked_join;
+mod linked_numbers;
 #[cfg(unix)]
 mod losses;
 mod meeting;

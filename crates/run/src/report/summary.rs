@@ -48,6 +48,7 @@ impl Report {
             minimum: terms.minimum(),
             noise: terms.noise(),
             scale: terms.scale(),
+            by_rules: terms.rules().is_some(),
             written: &written,
         };
         terms.query().kind.task.headline(&self.outcome, &context)

@@ -62,6 +62,9 @@ pub enum Fact {
     Number {
         /// The quantity.
         of: Measure,
+        /// The side whose rows it is about, if rules make the keys: those that match a row of the other side.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows_of: Option<Role>,
         /// If fewer keys than this are shared, the learner learns only that; 0 for no minimum.
         minimum: u64,
         /// The noise that hides a single key.
@@ -268,10 +271,11 @@ impl Scenario {
         Fact::Matches { matches: self.matches, keys: self.keys(learner), least: self.least }
     }
 
-    /// Returns a number about the shared keys as a fact.
-    pub(crate) fn number(&self, of: Measure) -> Fact {
+    /// Returns a number about the shared keys as a fact, or about the matching rows of a side if rules make the keys.
+    pub(crate) fn number(&self, rows_of: Role, of: Measure) -> Fact {
         let Self { minimum, noise, answer, .. } = *self;
-        Fact::Number { of, minimum, noise, answer }
+        let rows_of = (!self.rules.is_empty()).then_some(rows_of);
+        Fact::Number { of, rows_of, minimum, noise, answer }
     }
 }
 

@@ -195,8 +195,11 @@ impl Fact {
                     }
                 }
             }
-            Self::Number { of, minimum, noise, answer } => {
+            Self::Number { of, rows_of: None, minimum, noise, answer } => {
                 number(*of, *minimum, *noise, *answer, learner, names)
+            }
+            Self::Number { of, rows_of: Some(side), minimum, answer, .. } => {
+                number_of_rows(*of, *side, *minimum, *answer, learner, names)
             }
             Self::Query { selection, noise, cells } => {
                 let [a, b] = selection.names(|role| names.of(role));
@@ -273,6 +276,50 @@ fn number(
             format!("{said} and {}", share("at least", minimum))
         }
         Answer::Shown(None) | Answer::Reached(_) => said,
+    }
+}
+
+/// Describes a number about the rows of a side that match by a rule, as far as the learner learns it.
+fn number_of_rows(
+    of: Measure,
+    side: Role,
+    minimum: u64,
+    answer: Answer,
+    learner: Role,
+    names: &Names,
+) -> String {
+    let rows = if side == learner {
+        format!("of its rows match a row of {} by one of the rules", names.of(side.other()))
+    } else {
+        format!(
+            "of {}'s rows match a row of {} by one of the rules",
+            names.of(side),
+            names.of(side.other())
+        )
+    };
+    let share = |bound: &str, number| format!("that {bound} {} {rows}", grouped(number));
+    let said = match (of, answer) {
+        (_, Answer::TooFew) => return share("fewer than", minimum),
+        (Measure::AtLeast(least), Answer::Reached(true)) => {
+            return share("at least", least.max(minimum));
+        }
+        (Measure::AtLeast(least), Answer::Reached(false)) => return share("fewer than", least),
+        (Measure::AtLeast(least), _) => format!("whether at least {} {rows}", grouped(least)),
+        (Measure::Count, _) => format!("how many {rows}"),
+        (Measure::Sum(_) | Measure::SumOfProducts, _) => {
+            let values = if side == learner { "its own values" } else { "the values" };
+            format!("the sum of {values} over those {rows}")
+        }
+    };
+    match answer {
+        Answer::Shown(Some(count)) => said + &format!(" ({})", grouped(count)),
+        Answer::Unknown if minimum > 0 => {
+            format!("{said} (or only that fewer than {} do)", grouped(minimum))
+        }
+        Answer::Shown(None) | Answer::Reached(_) if minimum > 0 => {
+            format!("{said}, and that at least {} do", grouped(minimum))
+        }
+        _ => said,
     }
 }
 

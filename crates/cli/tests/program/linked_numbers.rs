@@ -1,0 +1,158 @@
+//! Numbers about rows that match by rules, as an evaluation of both tables in the clear finds them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vesica::files::NullValues;
+use vesica_testkit::population::{Record, TwoTables};
+
+use crate::{
+    harness::{Connecting, Lab, Listening, Party, Running},
+    linked::{flags, rules, tables, text, values},
+    linked_join::{RULES, keys},
+};
+
+/// A side's matching rows in the clear: their number, where equal rows are one, and the sum of the numbers of all.
+struct Matching {
+    rows: usize,
+    sum: u64,
+}
+
+impl Matching {
+    fn of(texts: &[&str], mine: &[Record], theirs: &[Record]) -> Self {
+        let theirs = keys(texts, theirs);
+        let linked = keys(texts, mine).into_iter().filter(|(key, _)| theirs.contains_key(key));
+        let first: BTreeSet<_> = linked.map(|(_, row)| row).collect();
+        let rules = rules(texts);
+        let fields = mine
+            .iter()
+            .map(|record| rules.derive(&values(&rules, record), &NullValues::default()).fields);
+        let mut sums = BTreeMap::new();
+        let fields: Vec<_> = fields.collect();
+        for (fields, record) in fields.iter().zip(mine) {
+            *sums.entry(fields).or_insert(0) += u64::from(record.person);
+        }
+        Self { rows: first.len(), sum: first.iter().map(|row| sums[&fields[*row]]).sum() }
+    }
+}
+
+/// Runs a query by rules; returns the answers in both reports.
+#[track_caller]
+fn answers(lab: &Lab, rules: &[&str], mine: &[&str], theirs: &[&str]) -> [serde_json::Value; 2] {
+    let mine = [&flags(Connecting, rules)[..], mine].concat();
+    let theirs = [&flags(Listening, rules)[..], theirs].concat();
+    lab.run(&mine, &theirs).iter().for_each(|ended| _ = ended.assert(0, &[]));
+    [Connecting, Listening].map(|party| {
+        let report = lab.report(party);
+        assert!(report["matches"].is_null() && report["rows_of_rules"].is_null());
+        report["answer"]["value"].clone()
+    })
+}
+
+/// Some people are twice in a table, with equal and with different fields.
+fn repeated(rows: usize, seed: u64) -> (Lab, TwoTables) {
+    let (lab, mut tables) = tables(rows, seed);
+    for table in [&mut tables.ours, &mut tables.theirs] {
+        let again: Vec<_> = table.iter().step_by(7).cloned().collect();
+        table.extend(again);
+        let mut moved: Vec<_> = table.iter().step_by(11).cloned().collect();
+        moved.iter_mut().for_each(|record| record.postcode = "99999".to_owned());
+        table.extend(moved);
+    }
+    lab.write(Connecting, text(Connecting, &tables.ours));
+    lab.write(Listening, text(Listening, &tables.theirs));
+    (lab, tables)
+}
+
+#[test]
+fn numbers_are_those_of_matching_rows() {
+    let (lab, TwoTables { ours, theirs }) = repeated(1_503, 3);
+    for rules in [&RULES[..], &RULES[1..2], &["last, dob", "left(first, 1), last", "dob, postcode"]]
+    {
+        let Matching { rows, sum } = Matching::of(rules, &ours, &theirs);
+        let of_other = Matching::of(rules, &theirs, &ours);
+        assert!(rows > 300 && rows < ours.len() && sum > 0);
+        let run = |mine: &[&str], theirs: &[&str]| answers(&lab, rules, mine, theirs);
+        let me = |answer| ["--answer", answer, "--learns", "me"];
+        let peer = |answer| ["--answer", answer, "--learns", "peer"];
+        let [count, none] = run(&me("count"), &peer("count"));
+        assert!(count == rows && none.is_null(), "{count}, {rows}");
+        let padded = ["--answer", "count", "--learns", "both", "--pad-keys"];
+        let both = run(&padded, &padded);
+        assert!(both == [rows, rows] || both == [of_other.rows, of_other.rows], "{both:?}");
+        let [mine, _] = run(&me("sum:person"), &peer("sum"));
+        assert_eq!(mine, sum.to_string());
+        let [theirs, _] = run(&me("sum"), &peer("sum:person"));
+        assert_eq!(theirs, of_other.sum.to_string());
+        for (threshold, reached) in [(rows, true), (rows + 1, false)] {
+            let threshold = format!("threshold:{threshold}");
+            let [answer, _] = answers(
+                &lab,
+                rules,
+                &["--answer", &threshold, "--learns", "me"],
+                &["--answer", &threshold, "--learns", "peer"],
+            );
+            assert_eq!(answer, reached);
+        }
+    }
+}
+
+/// A minimum is one of rows, and everything that is said is about rows.
+#[test]
+fn minimums_and_words_are_about_rows() {
+    let (lab, TwoTables { ours, theirs }) = repeated(300, 5);
+    let Matching { rows, .. } = Matching::of(&RULES, &ours, &theirs);
+    let (enough, more) = (rows.to_string(), (rows + 1).to_string());
+    for (minimum, code, said) in [
+        (&enough, 0, format!("rows that match: {rows}")),
+        (&more, 9, format!("no answer: fewer rows that match than the minimum, {more}")),
+    ] {
+        let flags = |party: Party, learns| {
+            let more = ["--answer", "count", "--minimum", minimum, "--learns", learns];
+            [&flags(party, &RULES)[..], &more].concat()
+        };
+        let [mine, theirs] = lab.run(&flags(Connecting, "me"), &flags(Listening, "peer"));
+        mine.assert(
+            code,
+            &[&said, "of its rows match a row of the other side by one of the rules"],
+        );
+        theirs.assert(0, &["The other side learned"]);
+    }
+    let report = lab.report(Connecting).to_string();
+    assert!(report.contains(r#""rows_of":"a""#), "{report}");
+}
+
+/// Lengths depend on the numbers of keys, and not on how they belong to rows or which of them match.
+#[test]
+fn lengths_do_not_show_matches() {
+    let (lab, TwoTables { ours, mut theirs }) = tables(400, 6);
+    let count = |learns| ["--answer", "count", "--learns", learns, "--pad-keys"];
+    let sent = || {
+        answers(&lab, &RULES, &count("me"), &count("peer"));
+        [Connecting, Listening].map(|party| lab.report(party)["bytes_sent"].as_u64().unwrap())
+    };
+    let with_matches = sent();
+    theirs.iter_mut().for_each(|record| record.birthday = "1900-01-01".to_owned());
+    theirs.iter_mut().for_each(|record| record.postcode.clear());
+    lab.write(Listening, text(Listening, &theirs));
+    assert_eq!(Matching::of(&RULES, &ours, &theirs).rows, 0);
+    let without = sent();
+    for (with, without) in with_matches.iter().zip(without) {
+        assert!(with.abs_diff(without) < 200, "{with} and {without} bytes");
+    }
+}
+
+#[test]
+fn rules_are_refused_where_numbers_would_mislead() {
+    let (lab, _) = tables(20, 1);
+    for (more, said) in [
+        (&["--answer", "count", "--epsilon", "1"][..], "noise hides a single key"),
+        (&["--answer", "count", "--partitions", "2"], "whole sets"),
+        (&["--answer", "shares", "--learns", "nobody"], "would count twice"),
+        (&["--answer", "count", "--protocol", "dh-count"], "`dh-count` counts keys"),
+    ] {
+        let way = ["--connect", "127.0.0.1:1"];
+        let command =
+            lab.command(Connecting, &way, &[&flags(Connecting, &RULES)[..], more].concat());
+        Running::start(command).end().assert(2, &[said]);
+    }
+}

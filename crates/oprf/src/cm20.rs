@@ -36,7 +36,7 @@ use vesica_primitives::{
 };
 use vesica_structures::bins::{BinMap, Table};
 
-use crate::{Error, Values, programmable};
+use crate::{Digests, Error, Values, programmable};
 
 /// Columns whose rows are derived from one cipher block.
 const GROUP: usize = 4;
@@ -406,20 +406,24 @@ impl programmable::Oprf for Oprf {
     fn at_senders_points(
         sender: Sender,
         _: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(sender.evaluate(Points { low_halves: points, high_halves: &[] }, channel)?)
+        Ok(sender.evaluate(Points { low_halves: points.low_halves, high_halves: &[] }, channel)?)
     }
 
     fn at_receivers_points(
         receiver: Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(receiver.evaluate(Points { low_halves: points, high_halves: &[] }, channel, rng)?)
+        Ok(receiver.evaluate(
+            Points { low_halves: points.low_halves, high_halves: &[] },
+            channel,
+            rng,
+        )?)
     }
 }
 

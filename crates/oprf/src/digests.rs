@@ -26,6 +26,13 @@ pub struct Digests<'a> {
     pub high_halves: &'a [Block],
 }
 
+impl<'a> From<&'a [Block]> for Digests<'a> {
+    /// Points of 128 bits.
+    fn from(low_halves: &'a [Block]) -> Self {
+        Self { low_halves, high_halves: &[] }
+    }
+}
+
 impl Digests<'_> {
     /// The OKVS keys of the points, low ⊕ π(high) ⊕ high: with an ideal cipher π, points that share one half have
     /// unrelated keys.
@@ -43,6 +50,28 @@ impl Digests<'_> {
             add_to(keys, low_halves);
         });
         keys
+    }
+
+    /// Replaces each of `values` by its hash with the number `index` and the point at its position.
+    pub(crate) fn hash_at(
+        self,
+        positions: &[u32],
+        hash: &RowHash,
+        index: u64,
+        values: &mut [Block],
+    ) {
+        let tasks = values.chunks_mut(CHUNK).zip(positions.chunks(CHUNK));
+        threads::for_each(tasks, |(values, positions)| {
+            let mut rows = [IndexedRow::default(); BATCH];
+            for (values, positions) in values.chunks_mut(BATCH).zip(positions.chunks(BATCH)) {
+                let rows = &mut rows[..values.len()];
+                for ((row, value), position) in rows.iter_mut().zip(&*values).zip(positions) {
+                    let point = [self.low_halves, self.high_halves].map(|h| h[*position as usize]);
+                    *row = IndexedRow::new(index, &[*value, point[0], point[1], Block::ZERO]);
+                }
+                hash.hash(rows, values);
+            }
+        });
     }
 }
 

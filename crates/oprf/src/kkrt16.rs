@@ -9,9 +9,8 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_ot::one_of_n::{Receiver as _, Sender as _};
-use vesica_primitives::Block;
 
-use crate::{Error, Values, programmable};
+use crate::{Digests, Error, Values, programmable};
 
 pub use vesica_ot::one_of_n::kkrt16::{ADVERSARY, Receiver, Sender, setup_bytes};
 
@@ -28,19 +27,24 @@ impl programmable::Oprf for Oprf {
     fn at_senders_points(
         mut sender: Sender,
         starts: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        Ok(Values::in_order(sender.send_random_at(starts, |i| points[i], channel, rng)?))
+        Ok(Values::in_order(sender.send_random_at(
+            starts,
+            |i| points.low_halves[i],
+            channel,
+            rng,
+        )?))
     }
 
     fn at_receivers_points(
         mut receiver: Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        Ok(Values::in_order(receiver.receive_random(points, channel, rng)?))
+        Ok(Values::in_order(receiver.receive_random(points.low_halves, channel, rng)?))
     }
 }

@@ -113,7 +113,15 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         let Self { hint, oprf } = self;
-        programmable::program::<oprf::Oprf<O, A>, O>(oprf, hint, &[], points, values, channel, rng)
+        programmable::program::<oprf::Oprf<O, A>, O>(
+            oprf,
+            hint,
+            &[],
+            points.into(),
+            values,
+            channel,
+            rng,
+        )
     }
 }
 
@@ -151,7 +159,13 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>, Error> {
-        programmable::evaluate::<oprf::Oprf<O, A>, O>(self.oprf, self.hint, points, channel, rng)
+        programmable::evaluate::<oprf::Oprf<O, A>, O>(
+            self.oprf,
+            self.hint,
+            points.into(),
+            channel,
+            rng,
+        )
     }
 }
 

@@ -81,7 +81,15 @@ impl<O: ByteStrings> Sender<O> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
         let Self { hint, oprf, .. } = self;
-        programmable::program::<kkrt16::Oprf, O>(oprf, hint, starts, points, values, channel, rng)
+        programmable::program::<kkrt16::Oprf, O>(
+            oprf,
+            hint,
+            starts,
+            points.into(),
+            values,
+            channel,
+            rng,
+        )
     }
 }
 
@@ -116,6 +124,6 @@ impl<O: ByteStrings> Receiver<O> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>, Error> {
-        programmable::evaluate::<kkrt16::Oprf, O>(self.oprf, self.hint, points, channel, rng)
+        programmable::evaluate::<kkrt16::Oprf, O>(self.oprf, self.hint, points.into(), channel, rng)
     }
 }

@@ -95,19 +95,19 @@ impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {
     fn at_senders_points(
         sender: Self::Sender,
         _: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(sender.evaluate::<O>(Digests { low_halves: points, high_halves: &[] }, channel, rng)?)
+        Ok(sender.evaluate::<O>(points, channel, rng)?)
     }
 
     fn at_receivers_points(
         receiver: Self::Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        receiver.evaluate::<O>(Digests { low_halves: points, high_halves: &[] }, channel, rng)
+        receiver.evaluate::<O>(points, channel, rng)
     }
 }

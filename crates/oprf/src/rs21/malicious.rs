@@ -45,6 +45,7 @@ use super::{Values, masked, masked::Placed};
 use crate::{
     Error,
     digests::{CHUNK, Points},
+    programmable,
 };
 
 pub use crate::Digests;
@@ -259,5 +260,34 @@ impl<O: Codec<Block>> Receiver<O> {
             points.range(first..first + values.len()).hash_with(&hash, values);
         });
         Ok(Values { positions: points.keys.into_positions(), values })
+    }
+}
+
+/// This OPRF as the basis of an OPPRF.
+pub struct Oprf<O>(PhantomData<O>);
+
+impl<O: Codec<Block>> programmable::Oprf for Oprf<O> {
+    type Sender = Sender<O>;
+    type Receiver = Receiver<O>;
+
+    const LONG: bool = true;
+
+    fn at_senders_points(
+        sender: Sender<O>,
+        _: &[u32],
+        points: Digests<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        Ok(sender.evaluate(points, channel)?)
+    }
+
+    fn at_receivers_points(
+        receiver: Receiver<O>,
+        points: Digests<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        receiver.evaluate(points, channel, rng)
     }
 }

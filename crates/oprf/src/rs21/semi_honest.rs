@@ -24,7 +24,7 @@ use vesica_primitives::{
 use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
 
 use super::{Values, masked, masked::Placed};
-use crate::{Error, programmable};
+use crate::{Digests, Error, programmable};
 
 /// Semi-honest: a receiver can encode more points than it announces, and h is short.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[silent::ADVERSARY, Adversary::SemiHonest]);
@@ -174,19 +174,19 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> programmable::Oprf for Oprf<O, A> 
     fn at_senders_points(
         sender: Sender<O, A>,
         _: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        Ok(sender.evaluate(points, channel)?)
+        Ok(sender.evaluate(points.low_halves, channel)?)
     }
 
     fn at_receivers_points(
         receiver: Receiver<O, A>,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error> {
-        receiver.evaluate(points, channel, rng)
+        receiver.evaluate(points.low_halves, channel, rng)
     }
 }

@@ -8,12 +8,15 @@ use std::collections::HashSet;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Result};
 use vesica_oprf::{
-    Error, cm20, kkrt16,
+    Digests, Error, cm20, kkrt16,
     programmable::{Hint, Oprf, evaluate, program},
     prty20::{self, SemiHonest},
-    rs21::semi_honest as rs21,
+    rs21::{malicious, semi_honest as rs21},
 };
-use vesica_ot::{base::np01::Np01, extension::softspoken::semi_honest as extension};
+use vesica_ot::{
+    base::np01::Np01,
+    extension::softspoken::{self, semi_honest as extension},
+};
 use vesica_params::{
     LAMBDA, code,
     lpn::UNIFORM,
@@ -65,6 +68,22 @@ impl Setup for rs21::Oprf<Rr22, u64> {
     }
 }
 
+impl Setup for malicious::Oprf<Rr22> {
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
+        let own = malicious::Share::commit(channel, rng)?;
+        let mut cot = softspoken::malicious::Sender::setup(FIELD, channel, rng)?;
+        let shape = shape(agreed.points).one_way();
+        malicious::Sender::setup(own, shape, UNIFORM, &mut cot, channel, rng)
+    }
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
+        let theirs = malicious::Commitment::receive(channel)?;
+        let mut cot = softspoken::malicious::Receiver::setup(FIELD, channel, rng)?;
+        let shape = shape(agreed.points).one_way();
+        malicious::Receiver::setup(theirs, shape, UNIFORM, &mut cot, channel, rng)
+    }
+}
+
 impl Setup for kkrt16::Oprf {
     const BATCHED: bool = true;
 
@@ -109,6 +128,29 @@ fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }
 
+/// Points as an OPRF takes them. Any two of the long ones share a half with each other, or with half of all others.
+struct Halves {
+    low: Vec<Block>,
+    high: Vec<Block>,
+}
+
+impl Halves {
+    fn of<F: Oprf>(points: &[Block]) -> Self {
+        if !F::LONG {
+            return Self { low: points.to_vec(), high: Vec::new() };
+        }
+        let half = |odd: u128| {
+            let part = move |point: &Block| if point.0 & 1 == odd { *point } else { Block(5) };
+            points.iter().map(part).collect()
+        };
+        Self { low: half(0), high: half(1) }
+    }
+
+    fn digests(&self) -> Digests<'_> {
+        Digests { low_halves: &self.low, high_halves: &self.high }
+    }
+}
+
 type Outcome<T> = std::result::Result<T, Error>;
 
 /// The sender, with points and values, and the receiver, with points.
@@ -128,11 +170,13 @@ fn parties<'a, F: Setup>(
         move |channel: &mut Channel, rng: &mut StdRng| {
             let sender = F::sender(agreed, channel, rng)?;
             let (points, values) = programmed;
-            program::<F, Rr22>(sender, hint, &starts, points, values, channel, rng)
+            let points = Halves::of::<F>(points);
+            program::<F, Rr22>(sender, hint, &starts, points.digests(), values, channel, rng)
         },
         move |channel: &mut Channel, rng: &mut StdRng| {
             let receiver = F::receiver(agreed, channel, rng)?;
-            evaluate::<F, Rr22>(receiver, hint, points, channel, rng)
+            let points = Halves::of::<F>(points);
+            evaluate::<F, Rr22>(receiver, hint, points.digests(), channel, rng)
         },
     )
 }
@@ -240,3 +284,4 @@ opprf_of!(of_cm20, cm20::Oprf);
 opprf_of!(of_kkrt16, kkrt16::Oprf);
 opprf_of!(of_prty20, prty20::Oprf<Rr22>);
 opprf_of!(of_rs21, rs21::Oprf<Rr22, u64>);
+opprf_of!(of_rs21_malicious, malicious::Oprf<Rr22>);

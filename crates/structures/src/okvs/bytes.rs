@@ -6,7 +6,7 @@ use rand::Rng;
 use rayon::prelude::*;
 use vesica_primitives::{BinaryVector, Block, threads};
 
-use super::{Codec, Error, Free, Okvs, PlacedKeys, polynomial::Polynomial};
+use super::{Codec, Error, Field, Free, Okvs, PlacedKeys, polynomial::Polynomial, rr22::Rr22};
 
 /// A store for values whose length is known only at run time. A cluster is solved once and filled one plane of
 /// the values at a time, each 16 or 8 bytes wide; bytes beyond the end of the last plane are not kept.
@@ -72,30 +72,37 @@ impl<S: Codec<Block> + Codec<u64>> ByteStrings for S {
     }
 }
 
-impl ByteStrings for Polynomial {
-    const UNIT: usize = size_of::<Block>();
+/// Implements [`ByteStrings`] for stores over GF(2^128).
+macro_rules! in_whole_elements {
+    ($($store:ty),*) => {$(
+        impl ByteStrings for $store {
+            const UNIT: usize = size_of::<Block>();
 
-    fn encode_bytes<R: Rng + ?Sized>(
-        &self,
-        keys: &PlacedKeys,
-        values: &[u8],
-        len: usize,
-        free: Free,
-        rng: &mut R,
-    ) -> Result<Vec<u8>, Error> {
-        assert!(len.is_multiple_of(Self::UNIT), "whole elements");
-        let rows = Table { bytes: values, len };
-        encode(self, keys, rows, free, rng, |keys, positions, columns, plane, workspace| {
-            fill::<Block, _>(self, keys, rows, positions, columns, plane, workspace)
-        })
-    }
+            fn encode_bytes<R: Rng + ?Sized>(
+                &self,
+                keys: &PlacedKeys,
+                values: &[u8],
+                len: usize,
+                free: Free,
+                rng: &mut R,
+            ) -> Result<Vec<u8>, Error> {
+                assert!(len.is_multiple_of(Self::UNIT), "whole elements");
+                let rows = Table { bytes: values, len };
+                encode(self, keys, rows, free, rng, |keys, positions, columns, plane, workspace| {
+                    fill::<Block, _>(self, keys, rows, positions, columns, plane, workspace)
+                })
+            }
 
-    fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8> {
-        decode_all(self, keys, columns, len, |keys, columns, values, plane| {
-            decode::<Block, _>(self, keys, columns, values, plane);
-        })
-    }
+            fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8> {
+                decode_all(self, keys, columns, len, |keys, columns, values, plane| {
+                    decode::<Block, _>(self, keys, columns, values, plane);
+                })
+            }
+        }
+    )*};
 }
+
+in_whole_elements!(Polynomial, Rr22<Field>);
 
 /// Encodes: `fill_plane` fills the columns of a cluster for one plane of the values of its keys, whose
 /// positions it is given.

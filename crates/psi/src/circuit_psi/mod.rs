@@ -28,6 +28,7 @@ use vesica_circuit::{
     triples::{Demand, Digits, Extension, Strings, Triples},
 };
 use vesica_net::Channel;
+use vesica_oprf::Digests;
 use vesica_ot::Bytes;
 use vesica_params::{
     Failure,
@@ -99,7 +100,7 @@ pub(crate) trait Opprf: Send + Sync + 'static {
     fn program(
         sender: Self::Sender,
         starts: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         values: &[u8],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -108,7 +109,7 @@ pub(crate) trait Opprf: Send + Sync + 'static {
     /// The bytes at each bin's point, one after another.
     fn evaluate(
         receiver: Self::Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>>;
@@ -342,7 +343,7 @@ impl<M: Construction> Sending<M> {
                 rng.fill_bytes(&mut programmed[filled..]);
             }
         }
-        M::Opprf::program(opprf, table.starts(), &points, &programmed, channel, rng)?;
+        M::Opprf::program(opprf, table.starts(), points[..].into(), &programmed, channel, rng)?;
         drop(programmed);
         // 3.
         channel.phase("compare");
@@ -403,7 +404,7 @@ impl<M: Construction> Receiving<M> {
             None => declassify(Block::random(rng)),
         };
         let points: Vec<Block> = table.bins().iter().map(point).collect();
-        let received = Zeroizing::new(M::Opprf::evaluate(opprf, &points, channel, rng)?);
+        let received = Zeroizing::new(M::Opprf::evaluate(opprf, points[..].into(), channel, rng)?);
         // 3.
         channel.phase("compare");
         let len = plan.dimensions::<M>().len;

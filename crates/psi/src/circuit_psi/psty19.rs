@@ -10,10 +10,9 @@
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;
 use vesica_net::Channel;
-use vesica_oprf::{programmable::Hint, psty19 as oprf};
+use vesica_oprf::{Digests, programmable::Hint, psty19 as oprf};
 use vesica_ot::Bytes;
 use vesica_params::{Failure, code, okvs};
-use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
 use crate::{
@@ -94,20 +93,20 @@ impl Opprf for WithPolynomials {
     fn program(
         sender: Self::Sender,
         starts: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         values: &[u8],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        Ok(sender.evaluate(starts, points, values, channel, rng)?)
+        Ok(sender.evaluate(starts, points.low_halves, values, channel, rng)?)
     }
 
     fn evaluate(
         receiver: Self::Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
-        Ok(receiver.evaluate(points, channel, rng)?)
+        Ok(receiver.evaluate(points.low_halves, channel, rng)?)
     }
 }

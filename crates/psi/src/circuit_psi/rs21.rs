@@ -12,7 +12,7 @@
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;
 use vesica_net::Channel;
-use vesica_oprf::opprf;
+use vesica_oprf::{Digests, opprf};
 use vesica_ot::{Bytes, extension::softspoken::semi_honest as extension, vole::silent};
 use vesica_params::{
     Failure,
@@ -136,27 +136,27 @@ impl Opprf for FromVole {
     fn program(
         sender: Self::Sender,
         _: &[u32],
-        points: &[Block],
+        points: Digests<'_>,
         values: &[u8],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         match sender {
-            Either::Short(sender) => sender.evaluate(points, values, channel, rng)?,
-            Either::Long(sender) => sender.evaluate(points, values, channel, rng)?,
+            Either::Short(sender) => sender.evaluate(points.low_halves, values, channel, rng)?,
+            Either::Long(sender) => sender.evaluate(points.low_halves, values, channel, rng)?,
         }
         Ok(())
     }
 
     fn evaluate(
         receiver: Self::Receiver,
-        points: &[Block],
+        points: Digests<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
         Ok(match receiver {
-            Either::Short(receiver) => receiver.evaluate(points, channel, rng)?,
-            Either::Long(receiver) => receiver.evaluate(points, channel, rng)?,
+            Either::Short(receiver) => receiver.evaluate(points.low_halves, channel, rng)?,
+            Either::Long(receiver) => receiver.evaluate(points.low_halves, channel, rng)?,
         })
     }
 }

@@ -8,17 +8,23 @@ use std::collections::HashSet;
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Mesh;
+use vesica_oprf::Digests;
 use vesica_params::okvs;
-use vesica_primitives::{Block, aes::Aes128};
-use vesica_structures::okvs::{ByteStrings, Free, Okvs, rr22::Rr22};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+    block::add_to,
+};
+use vesica_structures::okvs::{ByteStrings, Field, Free, Okvs, rr22::Rr22};
 use vesica_testkit::{parties::among, transcript::Transcript, two_party::Link};
 
 use super::{
     fold::{Helper, Leader, Pivot},
-    plan::{JointPlan, Place},
-    zero_shares::ZeroShares,
+    malicious,
+    plan::{Folding, JointPlan, Place},
+    zero_shares::{PairKey, ZeroShares},
 };
-use crate::{Error, Items};
+use crate::{Error, Items, Set};
 
 /// A mistake in the construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +45,7 @@ enum Mistake {
 /// The parties, and items for every set of parties that can hold one.
 struct World {
     plan: JointPlan,
-    items: Vec<Block>,
+    items: Set,
     /// A bit for each party that has the item.
     holders: Vec<u32>,
 }
@@ -50,13 +56,14 @@ const ALIKE: usize = 3;
 const RUNS: usize = 2;
 
 impl World {
-    fn new(parties: usize) -> Self {
+    fn new(parties: usize, folding: Folding) -> Self {
         let mut rng = StdRng::seed_from_u64(parties as u64);
         let holders = (1..1 << parties).flat_map(|holders| [holders; ALIKE]);
         let holders: Vec<u32> = holders.collect();
-        let items = holders.iter().map(|_| Block::random(&mut rng)).collect();
+        let mut random = || holders.iter().map(|_| Block::random(&mut rng)).collect();
+        let items = Set::long(random(), random());
         let size = ALIKE << (parties - 1);
-        let plan = JointPlan::new(vec![size; parties], 1, 0, [7; 32]).unwrap();
+        let plan = JointPlan::new(vec![size; parties], 1, 0, [7; 32]).unwrap().made_of(folding);
         Self { plan, items, holders }
     }
 
@@ -68,8 +75,23 @@ impl World {
         (0..self.items.len()).filter(|item| self.has(party, *item)).collect()
     }
 
-    fn set(&self, party: usize) -> Vec<Block> {
-        self.positions(party).into_iter().map(|item| self.items[item]).collect()
+    fn set(&self, party: usize) -> Set {
+        let positions: Vec<u32> = self.positions(party).iter().map(|item| *item as u32).collect();
+        self.items.items().at(&positions)
+    }
+
+    /// The keys of some items in the OKVS of a hint with this seed.
+    fn okvs_keys(&self, items: Items<'_>, seed: Block) -> Vec<Block> {
+        let mut keys = items.high_halves().to_vec();
+        match self.plan.folding() {
+            Folding::SemiHonest => return items.low_halves().to_vec(),
+            Folding::Malicious => {
+                let key = Aes128::new(seed).encrypt_block(Block(u128::MAX));
+                CorrelationRobust::new(key).apply(&mut keys);
+            }
+        }
+        add_to(&mut keys, items.low_halves());
+        keys
     }
 }
 
@@ -87,7 +109,8 @@ struct View {
 
 fn number(bytes: &[u8]) -> u64 {
     let mut whole = [0; 8];
-    whole[..bytes.len()].copy_from_slice(bytes);
+    let len = bytes.len().min(8);
+    whole[..len].copy_from_slice(&bytes[..len]);
     u64::from_le_bytes(whole)
 }
 
@@ -106,7 +129,8 @@ fn spoil(shares: &mut ZeroShares, world: &World, me: usize, mistake: Mistake) {
         })
         .collect();
     if !matches!(mistake, Mistake::None | Mistake::NoOpprf) {
-        *shares = ZeroShares::from_keys(keys.into_iter().flatten());
+        let keys = keys.into_iter().flatten();
+        *shares = ZeroShares::from_keys(world.plan.folding().digest(), keys);
     }
 }
 
@@ -133,16 +157,20 @@ enum Exported {
 fn views(world: &World, mistake: Mistake) -> Vec<View> {
     let (plan, len) = (&world.plan, world.plan.share_len());
     let parts = |shares: &ZeroShares| {
-        let part = |key: &Aes128| {
-            let values = world.items.iter().map(|item| key.encrypt_block(*item).to_bytes());
-            values.map(|bytes| number(&bytes[..len])).collect()
+        let part = |key: &PairKey| {
+            let items = world.items.items();
+            let mut values = vec![Block::ZERO; items.len()];
+            let items =
+                Digests { low_halves: items.low_halves(), high_halves: items.high_halves() };
+            key.add(items, &mut values);
+            values.iter().map(|value| number(&value.to_bytes()[..len])).collect()
         };
         Exported::Parts(shares.0.iter().map(part).collect())
     };
     let ran = among(plan.parties(), Link::Memory, |me, channels, rng| {
         let mut mesh = Mesh::new(me, channels);
         let set = world.set(me);
-        let items = Items::from(&set[..]);
+        let items = set.items();
         let mut exported = Vec::new();
         for _ in 0..RUNS {
             plan.agree(&mut mesh)?;
@@ -219,25 +247,48 @@ fn decoded(
     shared: &[Option<Vec<u64>>],
     mistake: Mistake,
 ) -> Vec<u64> {
-    let (size, len) = (world.plan.opprf(helper), world.plan.share_len());
-    let shape = okvs::shape(size.programmed, 1 << 15, size.lambda);
+    let size = world.plan.opprf(helper);
     let message = |label: &str| {
         let mut alike = sent.messages.iter().filter(|message| message.label == label);
         &alike.nth(run).unwrap().payload
     };
     let seed = Block::from_bytes(message("opprf/seed")[..].try_into().unwrap());
-    let store = <Rr22>::new(shape, Aes128::new(seed).encrypt_block(Block::ZERO));
-    let mut hint = message("opprf/hint").clone();
+    let of_store = Aes128::new(seed).encrypt_block(Block::ZERO);
+    let hint = message("opprf/hint").clone();
+    match world.plan.folding() {
+        Folding::SemiHonest => {
+            let store = <Rr22>::new(okvs::shape(size.programmed, 1 << 15, size.lambda), of_store);
+            decoded_by(&store, world, helper, seed, hint, shared, mistake)
+        }
+        Folding::Malicious => {
+            let store =
+                Rr22::<Field>::new(malicious::shape(size.programmed, size.lambda), of_store);
+            decoded_by(&store, world, helper, seed, hint, shared, mistake)
+        }
+    }
+}
+
+/// The same with this store.
+fn decoded_by(
+    store: &impl ByteStrings,
+    world: &World,
+    helper: usize,
+    seed: Block,
+    mut hint: Vec<u8>,
+    shared: &[Option<Vec<u64>>],
+    mistake: Mistake,
+) -> Vec<u64> {
+    let len = world.plan.share_len();
     if mistake == Mistake::NoOpprf {
         let share = |item: usize| shared.iter().flatten().fold(0, |sum, part| sum ^ part[item]);
         let positions = world.positions(helper).into_iter();
         let values: Vec<u8> =
-            positions.flat_map(|i| share(i).to_le_bytes()[..len].to_vec()).collect();
-        let placed = store.place(&world.set(helper));
+            positions.flat_map(|i| (u128::from(share(i))).to_le_bytes()[..len].to_vec()).collect();
+        let placed = store.place(&world.okvs_keys(world.set(helper).items(), seed));
         let rng = &mut StdRng::seed_from_u64(1);
         hint = store.encode_bytes(&placed, &values, len, Free::Random, rng).unwrap();
     }
-    let placed = store.place(&world.items);
+    let placed = store.place(&world.okvs_keys(world.items.items(), seed));
     let decoded = store.decode_bytes(&placed, &hint, len);
     let mut values = vec![0; world.items.len()];
     for (position, value) in placed.positions().iter().zip(decoded.chunks(len)) {
@@ -294,23 +345,29 @@ fn faults(world: &World, views: &[View]) -> usize {
 
 #[test]
 fn coalitions_learn_what_the_ideal_tells_them() {
-    for parties in 3..=5 {
-        let world = World::new(parties);
-        assert_eq!(faults(&world, &views(&world, Mistake::None)), 0, "{parties} parties");
+    for folding in [Folding::SemiHonest, Folding::Malicious] {
+        for parties in 3..=5 {
+            let world = World::new(parties, folding);
+            let faults = faults(&world, &views(&world, Mistake::None));
+            assert_eq!(faults, 0, "{parties} parties, {folding:?}");
+        }
     }
 }
 
 /// The same test finds each mistake.
 #[test]
 fn mistakes_are_found() {
-    let world = World::new(4);
-    for mistake in [
-        Mistake::NoKeysAmongHelpers,
-        Mistake::HelperWithoutKeys,
-        Mistake::OneKey,
-        Mistake::KeysReused,
-        Mistake::NoOpprf,
-    ] {
-        assert!(faults(&world, &views(&world, mistake)) >= ALIKE, "{mistake:?}");
+    for folding in [Folding::SemiHonest, Folding::Malicious] {
+        let world = World::new(4, folding);
+        for mistake in [
+            Mistake::NoKeysAmongHelpers,
+            Mistake::HelperWithoutKeys,
+            Mistake::OneKey,
+            Mistake::KeysReused,
+            Mistake::NoOpprf,
+        ] {
+            let faults = faults(&world, &views(&world, mistake));
+            assert!(faults >= ALIKE, "{mistake:?}, {folding:?}");
+        }
     }
 }

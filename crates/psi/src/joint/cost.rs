@@ -4,15 +4,11 @@ use vesica_primitives::Block;
 
 use super::{
     HoldersPlan,
-    plan::{JointPlan, NAME_LEN, Place},
+    plan::{Folding, JointPlan, NAME_LEN, Place},
     rows::JointRows,
     zero_shares::POINT_LEN,
 };
-use crate::{
-    Memory, Sizes,
-    circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
-    memory::PerItem,
-};
+use crate::{Memory, Sizes, circuit_psi::OpprfSize, memory::PerItem};
 
 /// The predicted cost of a computation of several parties.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,13 +27,17 @@ const ROUNDS: u32 = 8;
 impl JointPlan {
     /// The predicted cost of the fold, without the two-party run that follows.
     pub fn cost(&self) -> JointCost {
-        let read = read(self.helpers().map(|helper| self.opprf(helper)));
+        let read = read(self.folding(), self.helpers().map(|helper| self.opprf(helper)));
         let names = 2.0 * NAME_LEN as f64;
         let keys = pairs(self.parties() - 1) * 2.0 * POINT_LEN as f64;
         JointCost {
             bytes: pairs(self.parties()) * names + keys + read,
             of_leader: (self.parties() - 1) as f64 * names + read,
-            rounds: ROUNDS,
+            // The VOLE is checked.
+            rounds: match self.folding() {
+                Folding::SemiHonest => ROUNDS,
+                Folding::Malicious => ROUNDS + 2,
+            },
         }
     }
 
@@ -45,13 +45,15 @@ impl JointPlan {
     /// helper after another; what it prepared for the others waits.
     pub fn memory(&self, party: usize) -> f64 {
         let (leader, size) = (self.sizes()[self.leader()], self.sizes()[party]);
-        let sharing = Memory::linear(Sizes { sender: size, receiver: 0 }, SHARING).sender;
+        let per_item = FoldMemory::of(self.folding());
+        let sharing = Memory::linear(Sizes { sender: size, receiver: 0 }, per_item.sharing).sender;
         match self.place(party) {
             Place::Leader => {
-                sharing.max(reading(leader, self.helpers().map(|helper| self.sizes()[helper])))
+                let helpers = self.helpers().map(|helper| self.sizes()[helper]);
+                sharing.max(per_item.leader(leader, helpers))
             }
             Place::Pivot => sharing,
-            Place::Helper => shown(leader, size),
+            Place::Helper => per_item.helper(leader, size),
         }
     }
 }
@@ -59,7 +61,8 @@ impl JointPlan {
 impl HoldersPlan {
     /// The predicted cost.
     pub fn cost(&self) -> JointCost {
-        let read = read(self.others().map(|party| self.opprf(party)));
+        let opprfs = self.others().map(|party| self.opprf(party));
+        let read = read(Folding::SemiHonest, opprfs);
         let others = self.others().count();
         let names = 2.0 * NAME_LEN as f64;
         let points = pairs(others) * 2.0 * POINT_LEN as f64;
@@ -77,11 +80,12 @@ impl HoldersPlan {
     /// others.
     pub fn memory(&self, party: usize) -> f64 {
         let leader = self.sizes()[self.leader()];
+        let per_item = FoldMemory::of(Folding::SemiHonest);
         if party != self.leader() {
-            return shown(leader, self.sizes()[party]);
+            return per_item.helper(leader, self.sizes()[party]);
         }
         let kept = leader * (self.others().count() * self.share_len() + size_of::<u16>());
-        kept as f64 + reading(leader, self.others().map(|other| self.sizes()[other]))
+        kept as f64 + per_item.leader(leader, self.others().map(|other| self.sizes()[other]))
     }
 }
 
@@ -91,32 +95,53 @@ fn pairs(parties: usize) -> f64 {
 }
 
 /// Payload bytes of these OPPRFs, in both directions.
-fn read(opprfs: impl Iterator<Item = OpprfSize>) -> f64 {
-    let bytes = opprfs.map(FromVole::bytes);
+fn read(folding: Folding, opprfs: impl Iterator<Item = OpprfSize>) -> f64 {
+    let bytes = opprfs.map(|size| folding.opprf_bytes(size));
     bytes.map(|bytes| bytes.to_sender + bytes.to_receiver).sum::<usize>() as f64
 }
 
-/// The memory of a leader of this size that reads from sets of these sizes, one after another.
-fn reading(leader: usize, sizes: impl Iterator<Item = usize> + Clone) -> f64 {
-    let waiting = WAITING * (leader * sizes.clone().count()) as f64;
-    let one = |sender| Memory::linear(Sizes { sender, receiver: leader }, READING).receiver;
-    waiting + sizes.map(one).fold(0.0, f64::max)
+/// Bytes per item of the parties of a fold.
+struct FoldMemory {
+    /// Of an OPPRF, in which the helper sends and the leader receives.
+    reading: PerItem,
+    /// Of a party that computes its shares and derives its items.
+    sharing: PerItem,
+    /// Of the leader, for each helper from which it is ready to read.
+    waiting: f64,
 }
 
-/// The memory of a party of this size from which a leader reads.
-fn shown(leader: usize, size: usize) -> f64 {
-    Memory::linear(Sizes { sender: size, receiver: leader }, READING).sender
+impl FoldMemory {
+    /// For semi-honest parties, above the memory of processes with one party of sets of 2^16 and 2^20 items, and below
+    /// twice as much. No test repeats this measurement. For malicious ones the same with the lengths of their items,
+    /// entries and values; not measured.
+    fn of(folding: Folding) -> Self {
+        match folding {
+            Folding::SemiHonest => Self {
+                reading: PerItem::new([105.0, 50.0], [110.0, 10.0]),
+                sharing: PerItem::new([64.0, 0.0], [0.0, 0.0]),
+                waiting: 40.0,
+            },
+            Folding::Malicious => Self {
+                reading: PerItem::new([220.0, 80.0], [240.0, 30.0]),
+                sharing: PerItem::new([112.0, 0.0], [0.0, 0.0]),
+                waiting: 60.0,
+            },
+        }
+    }
+
+    /// The memory of a leader of this size that reads from sets of these sizes, one after another.
+    fn leader(&self, leader: usize, sizes: impl Iterator<Item = usize> + Clone) -> f64 {
+        let waiting = self.waiting * (leader * sizes.clone().count()) as f64;
+        let one =
+            |sender| Memory::linear(Sizes { sender, receiver: leader }, self.reading).receiver;
+        waiting + sizes.map(one).fold(0.0, f64::max)
+    }
+
+    /// The memory of a party of this size from which a leader reads.
+    fn helper(&self, leader: usize, size: usize) -> f64 {
+        Memory::linear(Sizes { sender: size, receiver: leader }, self.reading).sender
+    }
 }
-
-/// The memory of an OPPRF, in which the helper sends and the leader receives: above the memory of processes with one
-/// party of sets of 2^16 and 2^20 items, and below twice as much. No test repeats this measurement.
-const READING: PerItem = PerItem::new([105.0, 50.0], [110.0, 10.0]);
-
-/// The memory of a party that computes its shares and derives its items.
-const SHARING: PerItem = PerItem::new([64.0, 0.0], [0.0, 0.0]);
-
-/// Bytes per item of the leader for each helper from which it is ready to read.
-const WAITING: f64 = 40.0;
 
 impl JointRows<'_> {
     /// The predicted cost of all steps.
@@ -138,7 +163,13 @@ impl JointRows<'_> {
             Place::Helper => return folds,
             place => place == Place::Leader,
         };
-        let items = self.plan.sizes()[party] as f64 * size_of::<Block>() as f64;
+        let items = {
+            let halves = match self.plan.folding() {
+                Folding::SemiHonest => 1,
+                Folding::Malicious => 2,
+            };
+            (self.plan.sizes()[party] * halves * size_of::<Block>()) as f64
+        };
         folds.max(self.protocol.memory(self.plan.setting()).of(receives) + items)
     }
 }

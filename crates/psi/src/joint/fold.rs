@@ -2,11 +2,13 @@
 
 use rand::CryptoRng;
 use vesica_net::Mesh;
+use vesica_oprf::Digests;
 use zeroize::Zeroizing;
 
 use super::{
     derived::derive,
-    plan::{JointPlan, Place},
+    malicious::FromCheckedVole,
+    plan::{Folding, JointPlan, Place},
     zero_shares::ZeroShares,
 };
 use crate::{
@@ -18,7 +20,19 @@ use crate::{
 /// The leader, ready for its items.
 pub struct Leader {
     plan: JointPlan,
-    readers: Vec<<FromVole as Opprf>::Receiver>,
+    readers: Readers,
+}
+
+/// The leader's side of the OPPRF with each helper.
+enum Readers {
+    SemiHonest(Vec<<FromVole as Opprf>::Receiver>),
+    Malicious(Vec<<FromCheckedVole as Opprf>::Receiver>),
+}
+
+/// A helper's side of the OPPRF.
+enum Writer {
+    SemiHonest(<FromVole as Opprf>::Sender),
+    Malicious(<FromCheckedVole as Opprf>::Sender),
 }
 
 impl Leader {
@@ -27,7 +41,15 @@ impl Leader {
     /// # Errors
     /// Any error of a connection or a peer.
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let readers = readers(plan.helpers(), |helper| plan.opprf(helper), mesh, rng)?;
+        let (helpers, size) = (plan.helpers(), |helper| plan.opprf(helper));
+        let readers = match plan.folding() {
+            Folding::SemiHonest => {
+                Readers::SemiHonest(readers::<FromVole>(helpers, size, mesh, rng)?)
+            }
+            Folding::Malicious => {
+                Readers::Malicious(readers::<FromCheckedVole>(helpers, size, mesh, rng)?)
+            }
+        };
         Ok(Self { plan: plan.clone(), readers })
     }
 
@@ -38,7 +60,7 @@ impl Leader {
     /// connection or a peer.
     ///
     /// # Panics
-    /// If there are not as many items as planned.
+    /// If there are not as many items as planned, or the fold takes longer digests.
     pub fn fold(
         self,
         items: Items<'_>,
@@ -46,11 +68,12 @@ impl Leader {
         rng: &mut dyn CryptoRng,
     ) -> Result<Set> {
         let (name, len) = (self.plan.name(), self.plan.share_len());
+        let items = self.plan.take(mesh.me(), items);
         let mut sums = Zeroizing::new(vec![0; items.len() * len]);
         self.read(items, mesh, rng, |_, shares| {
             sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum ^= *share);
         })?;
-        Ok(Set::short(derive(&name, items.low_halves(), &sums, len)))
+        Ok(derive(&name, items, &sums, len))
     }
 
     /// Passes each helper and the values read from it to `show`.
@@ -62,9 +85,18 @@ impl Leader {
         mut show: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
         let Self { plan, readers } = self;
-        check_size(&plan, mesh.me(), items);
-        for (helper, reader) in plan.helpers().zip(readers) {
-            show(helper, &read(helper, reader, items, mesh, rng)?);
+        let items = plan.take(mesh.me(), items);
+        match readers {
+            Readers::SemiHonest(readers) => {
+                for (helper, reader) in plan.helpers().zip(readers) {
+                    show(helper, &read::<FromVole>(helper, reader, items, mesh, rng)?);
+                }
+            }
+            Readers::Malicious(readers) => {
+                for (helper, reader) in plan.helpers().zip(readers) {
+                    show(helper, &read::<FromCheckedVole>(helper, reader, items, mesh, rng)?);
+                }
+            }
         }
         Ok(())
     }
@@ -82,20 +114,20 @@ impl Pivot {
     /// # Errors
     /// Any error of a connection or a peer.
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let shares = ZeroShares::agree(partners(plan, mesh.me()), mesh, rng)?;
+        let shares =
+            ZeroShares::agree(plan.folding().digest(), partners(plan, mesh.me()), mesh, rng)?;
         Ok(Self { plan: plan.clone(), shares })
     }
 
     /// Returns the derived items, in the order of `items`; nothing is sent.
     ///
     /// # Panics
-    /// If there are not as many items as planned.
+    /// If there are not as many items as planned, or the fold takes longer digests.
     pub fn fold(self, items: Items<'_>) -> Set {
         let Self { plan, shares } = self;
-        check_size(&plan, plan.pivot(), items);
-        let len = plan.share_len();
-        let sums = shares.of(items.low_halves(), len);
-        Set::short(derive(&plan.name(), items.low_halves(), &sums, len))
+        let (items, len) = (plan.take(plan.pivot(), items), plan.share_len());
+        let sums = shares.of(items, len);
+        derive(&plan.name(), items, &sums, len)
     }
 }
 
@@ -103,7 +135,7 @@ impl Pivot {
 pub struct Helper {
     plan: JointPlan,
     pub(super) shares: ZeroShares,
-    writer: <FromVole as Opprf>::Sender,
+    writer: Writer,
 }
 
 impl Helper {
@@ -114,9 +146,16 @@ impl Helper {
     /// Any error of a connection or a peer.
     pub fn prepare(plan: &JointPlan, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Self> {
         let me = mesh.me();
-        let shares = ZeroShares::agree(partners(plan, me), mesh, rng)?;
+        let shares = ZeroShares::agree(plan.folding().digest(), partners(plan, me), mesh, rng)?;
         let size = plan.opprf(me);
-        let writer = mesh.talk(plan.leader(), |channel| FromVole::sender(size, channel, rng))?;
+        let writer = mesh.talk(plan.leader(), |channel| {
+            Ok::<_, Error>(match plan.folding() {
+                Folding::SemiHonest => Writer::SemiHonest(FromVole::sender(size, channel, rng)?),
+                Folding::Malicious => {
+                    Writer::Malicious(FromCheckedVole::sender(size, channel, rng)?)
+                }
+            })
+        })?;
         Ok(Self { plan: plan.clone(), shares, writer })
     }
 
@@ -127,7 +166,7 @@ impl Helper {
     /// connection or the leader.
     ///
     /// # Panics
-    /// If there are not as many items as planned.
+    /// If there are not as many items as planned, or the fold takes longer digests.
     pub fn fold(
         self,
         items: Items<'_>,
@@ -135,43 +174,49 @@ impl Helper {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { plan, shares, writer } = self;
-        check_size(&plan, mesh.me(), items);
-        let values = shares.of(items.low_halves(), plan.share_len());
-        write(plan.leader(), writer, items, &values, mesh, rng)
+        let items = plan.take(mesh.me(), items);
+        let values = shares.of(items, plan.share_len());
+        match writer {
+            Writer::SemiHonest(writer) => {
+                write::<FromVole>(plan.leader(), writer, items, &values, mesh, rng)
+            }
+            Writer::Malicious(writer) => {
+                write::<FromCheckedVole>(plan.leader(), writer, items, &values, mesh, rng)
+            }
+        }
     }
 }
 
 /// Prepares to read from each of these parties.
-pub(super) fn readers(
+pub(super) fn readers<P: Opprf>(
     parties: impl Iterator<Item = usize>,
     size: impl Fn(usize) -> OpprfSize,
     mesh: &mut Mesh<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Vec<<FromVole as Opprf>::Receiver>> {
-    let reader =
-        |party: usize| mesh.talk(party, |channel| FromVole::receiver(size(party), channel, rng));
+) -> Result<Vec<P::Receiver>> {
+    let reader = |party: usize| mesh.talk(party, |channel| P::receiver(size(party), channel, rng));
     parties.map(reader).collect()
 }
 
 /// Reads a party's values at this party's items, one after another.
-pub(super) fn read(
+pub(super) fn read<P: Opprf>(
     party: usize,
-    reader: <FromVole as Opprf>::Receiver,
+    reader: P::Receiver,
     items: Items<'_>,
     mesh: &mut Mesh<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let read = mesh.talk(party, |channel| {
         channel.phase("joint");
-        FromVole::evaluate(reader, items.low_halves(), channel, rng)
+        P::evaluate(reader, digests(items), channel, rng)
     });
     Ok(Zeroizing::new(read.map_err(|error| name_duplicates(error, items))?))
 }
 
 /// Lets the leader read these values at this party's items.
-pub(super) fn write(
+pub(super) fn write<P: Opprf>(
     leader: usize,
-    writer: <FromVole as Opprf>::Sender,
+    writer: P::Sender,
     items: Items<'_>,
     values: &[u8],
     mesh: &mut Mesh<'_>,
@@ -180,7 +225,7 @@ pub(super) fn write(
     let written = mesh.talk(leader, |channel| {
         channel.phase("joint");
         channel.reveal()?;
-        FromVole::program(writer, &[], items.low_halves(), values, channel, rng)
+        P::program(writer, &[], digests(items), values, channel, rng)
     });
     written.map_err(|error| name_duplicates(error, items))
 }
@@ -190,8 +235,8 @@ fn partners(plan: &JointPlan, me: usize) -> impl Iterator<Item = usize> + Clone 
     (0..plan.parties()).filter(move |party| *party != me && plan.place(*party) != Place::Leader)
 }
 
-fn check_size(plan: &JointPlan, party: usize, items: Items<'_>) {
-    assert_eq!(items.len(), plan.sizes()[party], "as many items as planned");
+fn digests(items: Items<'_>) -> Digests<'_> {
+    Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
 /// Attributes a failure to equal items if there are any.

@@ -24,7 +24,11 @@ use vesica_params::{Failure, subfield};
 use vesica_primitives::{Block, aes::Aes128, threads};
 use zeroize::Zeroizing;
 
-use super::{fold, plan::agree_on, zero_shares::pair_keys};
+use super::{
+    fold,
+    plan::agree_on,
+    zero_shares::{pair_keys, short},
+};
 use crate::{
     Adversary, Items, Limit, MAX_ITEMS, Result, Setting, Sizes,
     circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
@@ -199,9 +203,10 @@ impl HoldersPlan {
             self.hold(items, mesh, rng)?;
             return Ok(None);
         }
-        let readers = fold::readers(self.others(), |party| self.opprf(party), mesh, rng)?;
+        let readers =
+            fold::readers::<FromVole>(self.others(), |party| self.opprf(party), mesh, rng)?;
         // 3.
-        let read = |(party, reader)| fold::read(party, reader, items, mesh, rng);
+        let read = |(party, reader)| fold::read::<FromVole>(party, reader, items, mesh, rng);
         let read = self.others().zip(readers).map(read).collect::<Result<Vec<_>>>()?;
         Ok(Some(mesh.meanwhile(|| self.held(&read))))
     }
@@ -216,7 +221,7 @@ impl HoldersPlan {
         // 2.
         let shares = shares(&keys, items.low_halves(), self.share_len());
         // 3.
-        fold::write(self.leader, writer, items, &shares, mesh, rng)
+        fold::write::<FromVole>(self.leader, writer, items, &shares, mesh, rng)
     }
 
     /// Compares the plan with all other parties, and binds the session of each channel to it.
@@ -249,7 +254,7 @@ impl HoldersPlan {
             move |set: Others| cipher.encrypt_block(Block(set.into()))
         };
         for (partner, of_pair) in partners.clone().zip(&*of_pairs) {
-            let mask = masks(*of_pair);
+            let mask = masks(short(of_pair));
             let shared = mine
                 .iter()
                 .zip(&*keys)
@@ -260,7 +265,7 @@ impl HoldersPlan {
             channel.flush()?;
         }
         for (partner, of_pair) in partners.zip(&*of_pairs) {
-            let mask = masks(*of_pair);
+            let mask = masks(short(of_pair));
             let is_theirs = |set: Others| first(set) == place(partner);
             let mut received =
                 vec![Block::ZERO; mine.iter().filter(|set| is_theirs(**set)).count()];

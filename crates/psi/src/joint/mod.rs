@@ -20,9 +20,9 @@
 //!
 //! [`HoldersPlan`] is for items that at least k of the others have, and needs no pivot.
 //!
-//! Semi-honest. `docs/protocols/joint.md` has the argument, and what each coalition learns: without both L and
-//! V, no more than its members' results; with both, also which items of L all honest helpers have, and nothing about
-//! other items.
+//! Semi-honest, or with the parts of [`malicious`] against parties that deviate. `docs/protocols/joint.md` has the
+//! argument, and what each coalition learns: without both L and V, no more than its members' results; with both, also
+//! which items of L all honest helpers have, and nothing about other items.
 
 #[cfg(test)]
 mod coalitions;
@@ -30,6 +30,7 @@ mod cost;
 mod derived;
 mod fold;
 mod holders;
+pub mod malicious;
 mod plan;
 mod rows;
 mod zero_shares;
@@ -37,5 +38,5 @@ mod zero_shares;
 pub use cost::JointCost;
 pub use fold::{Helper, Leader, Pivot};
 pub use holders::{HeldItem, Holders, HoldersPlan, MAX_HOLDERS};
-pub use plan::{JointPlan, Place};
+pub use plan::{Folding, JointPlan, Place};
 pub use rows::JointRows;

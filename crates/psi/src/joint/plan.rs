@@ -1,11 +1,15 @@
 //! The facts about a computation of several parties that all of them know beforehand.
 
 use vesica_net::{Deviation, Mesh};
+use vesica_ot::Bytes;
 use vesica_params::{Failure, subfield};
 
+use super::malicious::{self, FromCheckedVole};
 use crate::{
-    Limit, MAX_ITEMS, Result, Setting, Sizes,
+    Adversary, DigestLength, Error, Items, Limit, MAX_ITEMS, Protocol, Result, Setting, Sizes,
+    Status,
     circuit_psi::{Opprf, OpprfSize, rs21::FromVole},
+    protocols::rr22,
 };
 
 const PLAN: &str = "joint/plan";
@@ -35,6 +39,76 @@ impl Place {
     }
 }
 
+/// The kind of a fold's parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folding {
+    /// Items of 128 bits and shares of minimal length, for parties that follow the program.
+    SemiHonest,
+    /// Items of 256 bits and checked parts, for parties that may deviate: [`malicious`](super::malicious).
+    Malicious,
+}
+
+impl Folding {
+    /// The adversary against which the fold is designed.
+    pub const fn adversary(self) -> Adversary {
+        match self {
+            Self::SemiHonest => FromVole::ADVERSARY,
+            Self::Malicious => FromCheckedVole::ADVERSARY,
+        }
+    }
+
+    /// The uses that it is fit for. The argument for malicious parties has not been reviewed.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::SemiHonest => Status::Recommended,
+            Self::Malicious => Status::Research,
+        }
+    }
+
+    /// The part of each key's digest that it takes.
+    pub const fn digest(self) -> DigestLength {
+        match self {
+            Self::SemiHonest => DigestLength::Short,
+            Self::Malicious => DigestLength::Long,
+        }
+    }
+
+    /// The recommended protocol for rows between leader and pivot.
+    pub fn rows(self) -> &'static Protocol {
+        match self {
+            Self::SemiHonest => &rr22::FAST,
+            Self::Malicious => &rr22::MALICIOUS,
+        }
+    }
+
+    /// Takes from each digest the part that this takes.
+    ///
+    /// # Errors
+    /// [`Error::ShortDigests`] if it takes more than is available.
+    pub fn cut(self, items: Items<'_>) -> Result<Items<'_>> {
+        match self.digest() {
+            DigestLength::Short => Ok(items.short()),
+            DigestLength::Long if items.high_halves().len() == items.len() => Ok(items),
+            DigestLength::Long => Err(Error::ShortDigests { protocol: malicious::NAME }),
+        }
+    }
+
+    /// Payload bytes of an OPPRF, the setup included.
+    pub(super) fn opprf_bytes(self, size: OpprfSize) -> Bytes {
+        match self {
+            Self::SemiHonest => FromVole::bytes(size),
+            Self::Malicious => FromCheckedVole::bytes(size),
+        }
+    }
+
+    fn opprf_failures(self, size: OpprfSize) -> Vec<Failure> {
+        match self {
+            Self::SemiHonest => FromVole::failures(size),
+            Self::Malicious => FromCheckedVole::failures(size),
+        }
+    }
+}
+
 /// The facts about a computation that all parties know before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JointPlan {
@@ -43,6 +117,7 @@ pub struct JointPlan {
     pivot: usize,
     runs: usize,
     context: [u8; 32],
+    folding: Folding,
 }
 
 impl JointPlan {
@@ -66,13 +141,23 @@ impl JointPlan {
         for size in &sizes {
             Limit::check("of a party", *size, MAX_ITEMS)?;
         }
-        Ok(Self { sizes, leader, pivot, runs: 1, context })
+        Ok(Self { sizes, leader, pivot, runs: 1, context, folding: Folding::SemiHonest })
     }
 
     /// One of this number of runs, at least 1, which together have each failure with probability at most 2^-λ: the
     /// partitions of the sets. Each run makes its own keys.
     pub fn one_of(self, runs: usize) -> Self {
         Self { runs, ..self }
+    }
+
+    /// The same with other parts.
+    pub fn made_of(self, folding: Folding) -> Self {
+        Self { folding, ..self }
+    }
+
+    /// The kind of the fold's parts.
+    pub fn folding(&self) -> Folding {
+        self.folding
     }
 
     /// The number of parties.
@@ -114,21 +199,30 @@ impl JointPlan {
     /// The events that may go wrong by chance before the two-party run.
     pub fn failures(&self) -> Vec<Failure> {
         let Sizes { sender, receiver } = self.setting().sizes;
-        // Of an item of either set and another one, in 128 bits.
-        let derived = 2.0 * subfield::log2_failure(sender + receiver, 64) - 1.0;
+        // Of an item of either set and another one.
+        let half = match self.folding.digest() {
+            DigestLength::Short => 64,
+            DigestLength::Long => 128,
+        };
+        let derived = 2.0 * subfield::log2_failure(sender + receiver, half) - 1.0;
         let missed = subfield::log2_failure(sender.min(receiver), 8 * self.share_len() as u32);
         let mut failures = vec![
             Failure::new("an item that not all parties have counts as common", missed),
             Failure::new("two derived items are equal", derived),
         ];
-        failures.extend(self.helpers().flat_map(|helper| FromVole::failures(self.opprf(helper))));
+        let read = |helper| self.folding.opprf_failures(self.opprf(helper));
+        failures.extend(self.helpers().flat_map(read));
         failures
     }
 
     /// Bytes of a zero share. An item of leader and pivot that a helper lacks counts as common if T(x), which is then
     /// uniform, is W(x): λ + log min(n_L, n_V) bits keep this below 2^-λ for all such items together, however many
-    /// helpers there are. 8 bytes suffice for 2^24 items in one run.
+    /// helpers there are. 8 bytes suffice for 2^24 items in one run. Malicious parties may search for such items, so
+    /// against them a share has 16 bytes.
     pub fn share_len(&self) -> usize {
+        if self.folding == Folding::Malicious {
+            return malicious::SHARE_LEN;
+        }
         let Sizes { sender, receiver } = self.setting().sizes;
         subfield::bits(sender.min(receiver), self.setting().lambda()).div_ceil(8) as usize
     }
@@ -152,9 +246,21 @@ impl JointPlan {
         agree_on(*self.name().as_bytes(), mesh)
     }
 
+    /// The part that the fold takes of each of a party's items.
+    ///
+    /// # Panics
+    /// If there are not as many items as planned, or their digests are too short.
+    pub(super) fn take<'a>(&self, party: usize, items: Items<'a>) -> Items<'a> {
+        assert_eq!(items.len(), self.sizes[party], "as many items as planned");
+        self.folding.cut(items).expect("digests as long as the fold takes")
+    }
+
     /// The hash by which parties compare plans, and which separates the items derived under them.
     pub(super) fn name(&self) -> blake3::Hash {
-        let mut name = blake3::Hasher::new_derive_key("vesica joint plan v1");
+        let mut name = blake3::Hasher::new_derive_key(match self.folding {
+            Folding::SemiHonest => "vesica joint plan v1",
+            Folding::Malicious => "vesica joint malicious plan v1",
+        });
         let numbers = [self.parties(), self.leader, self.pivot, self.runs];
         for number in numbers.iter().chain(&self.sizes) {
             name.update(&(*number as u64).to_le_bytes());
@@ -192,8 +298,10 @@ mod tests {
     #[test]
     fn failures_of_all_helpers_and_runs_together_are_rare() {
         for helpers in [0, 1, 2, 3, 8] {
-            for (n, runs) in [(0, 1), (1, 1), (1000, 1), (1 << 20, 1), (1 << 20, 48)] {
-                let plan = plan(&vec![n; helpers + 2]).one_of(runs);
+            let cases = [(0, 1), (1, 1), (1000, 1), (1 << 20, 1), (1 << 20, 48)];
+            let foldings = [Folding::SemiHonest, Folding::Malicious];
+            for (folding, (n, runs)) in foldings.into_iter().flat_map(|f| cases.map(|c| (f, c))) {
+                let plan = plan(&vec![n; helpers + 2]).one_of(runs).made_of(folding);
                 let failures = plan.failures();
                 assert_eq!(failures.len(), 2 + 3 * helpers);
                 let mut events: Vec<_> = failures.iter().map(|failure| failure.event).collect();
@@ -216,6 +324,7 @@ mod tests {
         names.extend(
             [plan(&[3, 4, 6]), plan(&[3, 4, 5, 0]), reference.clone().one_of(2)].map(|p| p.name()),
         );
+        names.push(reference.clone().made_of(Folding::Malicious).name());
         names.push(JointPlan::new(vec![3, 4, 5], 2, 0, [0; 32]).unwrap().name());
         names.push(JointPlan::new(vec![3, 4, 5], 0, 2, [1; 32]).unwrap().name());
         names.push(JointPlan::new(vec![3, 4, 5], 0, 1, [0; 32]).unwrap().name());

@@ -64,7 +64,7 @@ fn receiver<V: Variant>(
 }
 
 /// The maximal number of items of a receiver for which every column is dense.
-const FEW: usize = 64;
+pub(crate) const FEW: usize = 64;
 
 /// An OKVS with as many columns as keys: with binary coefficients there would be 128 columns, and a deviating
 /// receiver could use each of them for another item.

@@ -25,7 +25,7 @@ use vesica_params::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
-pub(crate) use malicious::protocol as malicious;
+pub(crate) use malicious::{FEW, protocol as malicious};
 pub(crate) use semi_honest::{short, whole};
 
 use crate::{

@@ -6,6 +6,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Error};
 
 use crate::{
+    tamper::{Tamper, tamper},
     transcript::{Recorder, Transcript, record},
     two_party::{Link, PATIENCE, Wire},
 };
@@ -52,8 +53,15 @@ pub fn among<T: Send, E: From<Error> + Send>(
     link: Link,
     party: impl Fn(usize, &mut [Channel], &mut StdRng) -> Result<T, E> + Sync,
 ) -> Vec<Ran<T, E>> {
-    let recorded =
-        mesh(parties, link).into_iter().map(|wires| wires.into_iter().map(record).unzip());
+    recorded(mesh(parties, link), party)
+}
+
+/// Runs parties on the ends of their links, and records their messages.
+fn recorded<T: Send, E: From<Error> + Send>(
+    ends: Vec<Vec<Wire>>,
+    party: impl Fn(usize, &mut [Channel], &mut StdRng) -> Result<T, E> + Sync,
+) -> Vec<Ran<T, E>> {
+    let recorded = ends.into_iter().map(|wires| wires.into_iter().map(record).unzip());
     let (wires, recorders): (Vec<Vec<Wire>>, Vec<Vec<Recorder>>) = recorded.unzip();
     let outcomes = start(wires, party).into_iter().zip(recorders);
     let ran = |(outcome, recorders): (Result<T, E>, Vec<Recorder>)| Ran {
@@ -61,6 +69,24 @@ pub fn among<T: Send, E: From<Error> + Send>(
         sent: recorders.iter().map(Recorder::transcript).collect(),
     };
     outcomes.map(ran).collect()
+}
+
+/// Runs parties. One of them, `from`, changes message number `k` to another, `to`. Returns all outcomes and messages.
+///
+/// # Panics
+/// If a party panics.
+pub fn deviating<T: Send, E: From<Error> + Send>(
+    parties: usize,
+    [from, to]: [usize; 2],
+    k: usize,
+    change: &Tamper,
+    party: impl Fn(usize, &mut [Channel], &mut StdRng) -> Result<T, E> + Sync,
+) -> Vec<Ran<T, E>> {
+    let mut ends = mesh(parties, Link::Memory);
+    let place = to - usize::from(to > from);
+    let wire = ends[from].remove(place);
+    ends[from].insert(place, tamper(wire, k, change.clone()));
+    recorded(ends, party)
 }
 
 /// Connects each two parties, and returns each party's ends in the order of the others' numbers.

@@ -13,6 +13,7 @@ mod effective_inputs;
 mod gate;
 mod holders;
 mod joint;
+mod joint_malicious;
 mod key;
 mod mutations;
 mod noise;

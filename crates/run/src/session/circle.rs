@@ -40,7 +40,7 @@ pub(super) struct Folds {
 enum FoldingParty {
     Leader(Leader),
     Pivot(Pivot),
-    Helper(Helper),
+    Helper(Box<Helper>),
 }
 
 impl Folds {
@@ -139,7 +139,7 @@ impl Fold for Circle<'_> {
         self.prepared = Some(match plan.place(mesh.me()) {
             Place::Leader => FoldingParty::Leader(Leader::prepare(&plan, mesh, rng)?),
             Place::Pivot => FoldingParty::Pivot(Pivot::prepare(&plan, mesh, rng)?),
-            Place::Helper => FoldingParty::Helper(Helper::prepare(&plan, mesh, rng)?),
+            Place::Helper => FoldingParty::Helper(Box::new(Helper::prepare(&plan, mesh, rng)?)),
         });
         Ok(())
     }

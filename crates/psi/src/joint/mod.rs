@@ -28,6 +28,8 @@
 mod coalitions;
 mod cost;
 mod derived;
+#[cfg(test)]
+mod false_matches;
 mod fold;
 mod holders;
 pub mod malicious;

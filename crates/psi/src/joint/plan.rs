@@ -118,6 +118,8 @@ pub struct JointPlan {
     runs: usize,
     context: [u8; 32],
     folding: Folding,
+    #[cfg(test)]
+    short_shares: Option<usize>,
 }
 
 impl JointPlan {
@@ -141,7 +143,16 @@ impl JointPlan {
         for size in &sizes {
             Limit::check("of a party", *size, MAX_ITEMS)?;
         }
-        Ok(Self { sizes, leader, pivot, runs: 1, context, folding: Folding::SemiHonest })
+        Ok(Self {
+            sizes,
+            leader,
+            pivot,
+            runs: 1,
+            context,
+            folding: Folding::SemiHonest,
+            #[cfg(test)]
+            short_shares: None,
+        })
     }
 
     /// One of this number of runs, at least 1, which together have each failure with probability at most 2^-λ: the
@@ -158,6 +169,12 @@ impl JointPlan {
     /// The kind of the fold's parts.
     pub fn folding(&self) -> Folding {
         self.folding
+    }
+
+    /// The same with shares of `len` bytes, which may be too short.
+    #[cfg(test)]
+    pub(super) fn with_short_shares(self, len: usize) -> Self {
+        Self { short_shares: Some(len), ..self }
     }
 
     /// The number of parties.
@@ -220,6 +237,10 @@ impl JointPlan {
     /// helpers there are. 8 bytes suffice for 2^24 items in one run. Malicious parties may search for such items, so
     /// against them a share has 16 bytes.
     pub fn share_len(&self) -> usize {
+        #[cfg(test)]
+        if let Some(len) = self.short_shares {
+            return len;
+        }
         if self.folding == Folding::Malicious {
             return malicious::SHARE_LEN;
         }

@@ -258,7 +258,7 @@ fn parties_with_other_plans_are_refused() {
 fn random_cases() {
     let mut rng = StdRng::seed_from_u64(0x101);
     for seed in 0..8 {
-        let parties = rng.random_range(3..=6);
+        let parties = rng.random_range(3..=10);
         let sizes: Vec<usize> = (0..parties).map(|_| rng.random_range(0..300)).collect();
         let leader = rng.random_range(0..parties);
         let pivot = (leader + rng.random_range(1..parties)) % parties;

@@ -158,7 +158,7 @@ fn a_run_among_several_goes_on_after_any_kills() {
             assert_eq!(fs::read_to_string(circle.file(party, "out")).unwrap(), expected);
         }
     }
-    println!("{kills} kills, {resumed} runs resumed, {anew} without journals");
+    println!("{kills} kills, {resumed} runs resumed, {anew} began again without journals");
     assert!(resumed > 0, "nothing was ever resumed");
 }
 

@@ -235,7 +235,7 @@ mod sockets {
         }
 
         pub fn connect(&self, _: [usize; 2]) -> Result<[Memory; 2]> {
-            unreachable!("there is no such network")
+            unreachable!("only Linux makes such networks")
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::{Error, Items};
 /// Items of each party.
 const ITEMS: usize = 1 << 15;
 
-/// Returns the number of items that the leader finds, with shares of one byte. `alike` says of each party whether it
-/// has the leader's items.
+/// Returns the number of items that the leader finds, with shares of one byte. `alike` has a flag for each party: whether
+/// it has the leader's items.
 fn found(alike: &[bool]) -> usize {
     let mut rng = StdRng::seed_from_u64(alike.len() as u64);
     let mut set = || (0..ITEMS).map(|_| Block::random(&mut rng)).collect::<Vec<_>>();
@@ -29,7 +29,8 @@ fn found(alike: &[bool]) -> usize {
     found[0]
 }
 
-/// A byte of T(x) is that of the pivot's share for one item in 256, whether one helper lacks all items or several do.
+/// A byte of T(x) equals the byte of the pivot's share for one item in 256, whether one helper lacks all items or
+/// several do.
 #[test]
 fn they_are_as_rare_as_the_length_of_shares_says() {
     let expected = ITEMS as f64 / 256.0;

@@ -18,6 +18,9 @@
 //! replicated keys are as in pseudo-random secret sharing (Cramer, Damgård, Ishai, TCC 2005). Semi-honest; every run
 //! makes new keys.
 
+#[cfg(test)]
+mod coalitions;
+
 use rand::CryptoRng;
 use vesica_net::Mesh;
 use vesica_params::{Failure, subfield};
@@ -236,8 +239,25 @@ impl HoldersPlan {
 
     /// The key of each set that this party belongs to, with the factor of its share.
     fn keys(&self, mesh: &mut Mesh<'_>, rng: &mut dyn CryptoRng) -> Result<Vec<(Aes128, u8)>> {
+        let keys = self.set_keys(mesh, rng)?;
+        let place = self.place(mesh.me());
+        let keyed = |(set, key): &(Others, Block)| (Aes128::new(*key), self.factor(place, *set));
+        Ok(keys.iter().map(keyed).collect())
+    }
+
+    /// The place of a party among those beside the leader.
+    fn place(&self, party: usize) -> usize {
+        party - usize::from(party > self.leader)
+    }
+
+    /// Agrees on the key of each set that this party belongs to.
+    fn set_keys(
+        &self,
+        mesh: &mut Mesh<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Zeroizing<Vec<(Others, Block)>>> {
         let me = mesh.me();
-        let place = |party: usize| party - usize::from(party > self.leader);
+        let place = |party: usize| self.place(party);
         let partners = self.others().filter(|party| *party != me);
         let of_pairs = pair_keys(partners.clone(), mesh, rng)?;
         let mine: Vec<Others> = self.keyed().filter(|set| set >> place(me) & 1 == 1).collect();
@@ -275,8 +295,7 @@ impl HoldersPlan {
                 *key = masked ^ mask(*set);
             }
         }
-        let factor = |set: &Others| self.factor(place(me), *set);
-        Ok(mine.iter().map(factor).zip(&*keys).map(|(by, key)| (Aes128::new(*key), by)).collect())
+        Ok(Zeroizing::new(mine.into_iter().zip(keys.iter().copied()).collect()))
     }
 
     /// α_i · Π_{j ∉ A} (α_i − α_j) for the party with place i and a set A.

@@ -11,8 +11,8 @@ use crate::{Error, Items};
 /// Items of each party.
 const ITEMS: usize = 1 << 15;
 
-/// Returns the number of items that the leader finds, with shares of one byte. `alike` has a flag for each party: whether
-/// it has the leader's items.
+/// Returns the number of items that the leader finds, with shares of one byte. `alike` says which parties have the
+/// leader's items.
 fn found(alike: &[bool]) -> usize {
     let mut rng = StdRng::seed_from_u64(alike.len() as u64);
     let mut set = || (0..ITEMS).map(|_| Block::random(&mut rng)).collect::<Vec<_>>();

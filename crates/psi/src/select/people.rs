@@ -1,7 +1,7 @@
 //! People: T's items belong to people. A person counts once if any of its items matches.
 //!
 //! After step 3, T sorts the bins by people and the parties join the bits of each person
-//! ([`any`](vesica_circuit::any)). From then on there are positions in place of bins: at a person's first position is
+//! (`vesica_circuit::any`). From then on there are positions in place of bins: at a person's first position is
 //! one of its items, with T's numbers and label for the person; other positions have no item. Since a 1 counts at these
 //! positions only, T knows it, and not S. S learns neither how many people there are nor how many items they have,
 //! since the lengths depend on the number of bins and the most items of a person only.

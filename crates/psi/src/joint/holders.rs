@@ -257,14 +257,14 @@ impl HoldersPlan {
         rng: &mut dyn CryptoRng,
     ) -> Result<Zeroizing<Vec<(Others, Block)>>> {
         let me = mesh.me();
-        let place = |party: usize| self.place(party);
+        let own = self.place(me);
         let partners = self.others().filter(|party| *party != me);
         let of_pairs = pair_keys(partners.clone(), mesh, rng)?;
-        let mine: Vec<Others> = self.keyed().filter(|set| set >> place(me) & 1 == 1).collect();
+        let mine: Vec<Others> = self.keyed().filter(|set| set >> own & 1 == 1).collect();
         let first = |set: Others| set.trailing_zeros() as usize;
         let mut keys = Zeroizing::new(vec![Block::ZERO; mine.len()]);
         for (set, key) in mine.iter().zip(&mut *keys) {
-            if first(*set) == place(me) {
+            if first(*set) == own {
                 *key = Block::random(rng);
             }
         }
@@ -278,7 +278,7 @@ impl HoldersPlan {
             let shared = mine
                 .iter()
                 .zip(&*keys)
-                .filter(|(set, _)| first(**set) == place(me) && **set >> place(partner) & 1 == 1);
+                .filter(|(set, _)| first(**set) == own && **set >> self.place(partner) & 1 == 1);
             let sent: Vec<Block> = shared.map(|(set, key)| *key ^ mask(*set)).collect();
             let channel = mesh.to(partner);
             channel.send_slice(KEYS, &sent)?;
@@ -286,7 +286,7 @@ impl HoldersPlan {
         }
         for (partner, of_pair) in partners.zip(&*of_pairs) {
             let mask = masks(short(of_pair));
-            let is_theirs = |set: Others| first(set) == place(partner);
+            let is_theirs = |set: Others| first(set) == self.place(partner);
             let mut received =
                 vec![Block::ZERO; mine.iter().filter(|set| is_theirs(**set)).count()];
             mesh.to(partner).recv_slice(KEYS, &mut received)?;

@@ -178,58 +178,40 @@ impl Fold for Circle<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_agree::{
         joint::{Cast, NamedParty},
         offer::Offer,
     };
     use vesica_keyset::seed::Seed;
-    use vesica_net::transport::memory;
     use vesica_normalize::{digest::Digest, normalize::Normalize};
     use vesica_psi::DigestLength;
+    use vesica_testkit::{parties, two_party::Link};
 
     use super::*;
 
     /// Folds the same partition of the same sets over new channels, and returns the derived items of leader and pivot.
     fn folded(rng_seed: u64) -> [Vec<u128>; 2] {
         let party = |name: &str| NamedParty { name: name.into(), fingerprint: name.into() };
-        let parties = ["shop", "club", "bank"].map(party).into();
-        let cast = &Cast::new(parties, "shop", "bank").unwrap();
-        let mut ends: [Vec<Channel>; 3] = Default::default();
-        for (left, right) in [(0, 1), (0, 2), (1, 2)] {
-            let (one, other) = memory::pair();
-            ends[left].push(Channel::new(one));
-            ends[right].push(Channel::new(other));
-        }
-        let folded = thread::scope(|scope| {
-            let started = ends.into_iter().enumerate().map(|(me, mut channels)| {
-                scope.spawn(move || {
-                    let offer = Offer::new(vec![Normalize::NONE], cast.learners_for(me));
-                    let terms = JointTerms::expected(&offer, cast, me).unwrap();
-                    let (channel, rest) = Mesh::new(me, &mut channels).without(cast.partner(me));
-                    let mut circle = Circle::new(terms, me, rest);
-                    circle.begin(Folds {
-                        keys: vec![30; 3],
-                        sizes: vec![30; 3],
-                        partitions: 4,
-                        seed: [7; 32],
-                    });
-                    let rng = &mut StdRng::seed_from_u64(rng_seed + me as u64);
-                    // The last ten are of all parties.
-                    let key = |i: u32| if i < 20 { 100 * me as u32 + i } else { 1000 + i };
-                    let digests: Vec<_> =
-                        (0..30).map(|i| Digest::of(&key(i).to_le_bytes())).collect();
-                    let items = Seed::of_run([7; 32]).items(&digests, DigestLength::Short);
-                    circle.prepare(2, channel, rng).unwrap();
-                    let derived = circle.fold(items.items(), channel, rng).unwrap();
-                    channel.flush().unwrap();
-                    derived.items().low_halves().iter().map(|item| item.0).collect()
-                })
-            });
-            let started: Vec<_> = started.collect();
-            started.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<Vec<_>>>()
+        let all = ["shop", "club", "bank"].map(party).into();
+        let cast = &Cast::new(all, "shop", "bank").unwrap();
+        let folded = parties::run(3, Link::Memory, |me, channels, _| {
+            let offer = Offer::new(vec![Normalize::NONE], cast.learners_for(me));
+            let terms = JointTerms::expected(&offer, cast, me).unwrap();
+            let (channel, rest) = Mesh::new(me, channels).without(cast.partner(me));
+            let mut circle = Circle::new(terms, me, rest);
+            let (keys, sizes) = (vec![30; 3], vec![30; 3]);
+            circle.begin(Folds { keys, sizes, partitions: 4, seed: [7; 32] });
+            let rng = &mut StdRng::seed_from_u64(rng_seed + me as u64);
+            // The last ten are of all parties.
+            let key = |i: u32| if i < 20 { 100 * me as u32 + i } else { 1000 + i };
+            let digests: Vec<_> = (0..30).map(|i| Digest::of(&key(i).to_le_bytes())).collect();
+            let items = Seed::of_run([7; 32]).items(&digests, DigestLength::Short);
+            circle.prepare(2, channel, rng)?;
+            let derived = circle.fold(items.items(), channel, rng)?;
+            channel.flush()?;
+            let items = derived.items().low_halves().iter().map(|item| item.0);
+            Ok::<_, Error>(items.collect::<Vec<_>>())
         });
         let [leader, helper, pivot] = folded.try_into().unwrap();
         assert!(helper.is_empty());

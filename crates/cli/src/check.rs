@@ -212,7 +212,11 @@ fn of_rules(found: &Check) -> String {
         100.0 * expected / rows.max(1) as f64
     );
     if let Some(admitted) = &found.admitted {
-        text += &format!("rules with few enough: {} of {}\n", admitted.len(), found.rules.len());
+        text += &format!(
+            "rules with few enough false matches: {} of {}\n",
+            admitted.len(),
+            found.rules.len()
+        );
         let flags = admitted.iter().map(|rule| format!("  --match '{rule}'\n"));
         text.extend(flags);
     }

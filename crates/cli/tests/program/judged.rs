@@ -103,7 +103,7 @@ fn a_check_predicts_false_matches() {
         "false matches",
         "1 first, last, dob ",
         "all rules: ",
-        "rules with few enough: ",
+        "rules with few enough false matches: ",
         "  --match 'first, last, dob'\n",
         "warning: rule 4 (dob, postcode) would match about ",
         "mostly twins and others of one household",

@@ -13,6 +13,7 @@ use std::{
 use vesica::{
     Class, Parties, Report, Role, Shortfall, Way,
     files::{Destination, JournalSecret, Protected, Resume},
+    joint,
     partnership::Partnership,
     report::QueryResult,
     spec::{self, Around, Stamp},
@@ -33,7 +34,7 @@ use crate::{
     project::{self, Project},
 };
 
-pub use self::table::JobTable;
+pub use self::{among::AmongRun, table::JobTable};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -100,8 +101,7 @@ impl Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let cancel = cancel::on_signal()?;
     let run = args.run("run")?;
-    let mut meet = |met: &Met<'_>| run.meet(met, &cancel);
-    let (report, ended) = run.carried_out(&cancel, &mut meet);
+    let (report, ended) = run.carried_out(&cancel, &mut Outgoing { run: &run, cancel: &cancel });
     run.show(&report);
     ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
     match report.outcome.answer {
@@ -135,15 +135,37 @@ pub fn preview(args: &PreviewArgs) -> Result<(), Failure> {
     crate::print_lines(&agreed::summary_as_text(&summary))
 }
 
-/// The parties before they meet.
+/// Two parties before they meet.
 pub struct Met<'a> {
     me: &'a Identity,
     peer: Fingerprint,
     partnership: Option<&'a Partnership>,
 }
 
-/// A way to a channel to the other side.
-pub type Meet<'a> = &'a mut dyn FnMut(&Met<'_>) -> Result<(Role, Channel), Failure>;
+/// A way to the other parties of a run.
+pub trait Meet {
+    /// Returns this side's role and a channel to the other side.
+    fn two(&mut self, met: &Met<'_>) -> Result<(Role, Channel), Failure>;
+
+    /// Returns channels to all other parties.
+    fn several(&mut self, run: &AmongRun<'_>) -> Result<joint::Met, Failure>;
+}
+
+/// The way that the job or the agreement names.
+struct Outgoing<'a> {
+    run: &'a Run,
+    cancel: &'a CancelToken,
+}
+
+impl Meet for Outgoing<'_> {
+    fn two(&mut self, met: &Met<'_>) -> Result<(Role, Channel), Failure> {
+        self.run.meet(met, self.cancel)
+    }
+
+    fn several(&mut self, run: &AmongRun<'_>) -> Result<joint::Met, Failure> {
+        run.meet()
+    }
+}
 
 impl Run {
     /// Makes a job of a project a run under the agreement of this hash, with files that no result may replace.
@@ -153,7 +175,7 @@ impl Run {
         Self { job, protected }
     }
 
-    fn identity(&self) -> Result<Arc<Identity>, Failure> {
+    pub fn identity(&self) -> Result<Arc<Identity>, Failure> {
         let file = self.job.parties.identity.as_deref();
         Ok(keygen::load(file.ok_or(Failure::bug("a run has an identity"))?)?.into())
     }
@@ -163,7 +185,7 @@ impl Run {
     pub fn carried_out(
         &self,
         cancel: &CancelToken,
-        meet: Meet<'_>,
+        meet: &mut dyn Meet,
     ) -> (Report, thread::Result<Result<(), Failure>>) {
         let mut report = Report::begin();
         let mut report_file = None;
@@ -190,7 +212,7 @@ impl Run {
     fn attempt(
         &self,
         cancel: &CancelToken,
-        meet: Meet<'_>,
+        meet: &mut dyn Meet,
         report: &mut Report,
         report_file: &mut Option<PathBuf>,
     ) -> Result<(), Failure> {
@@ -207,7 +229,9 @@ impl Run {
         job.resume = journal.map(|journal| Resume { journal, secret: JournalSecret::of(&me) });
         job.check_files()?;
         if let Some(seat) = job.seat.clone() {
-            return self.attempt_among(&spec, job, &seat, &me, cancel, report);
+            let partnership = job.partnership.clone();
+            let run = AmongRun { spec: &spec, seat: &seat, me: &me, partnership, cancel };
+            return run.attempt(job, meet, report);
         }
         let partnership = job.partnership.clone();
         let partnership = partnership.as_ref();
@@ -220,7 +244,7 @@ impl Run {
         let prints = job.output.as_ref().and_then(Destination::path) == Some(Path::new("-"));
         let job = job.prepare_unless(cancel)?;
         let rng = &mut vesica::system_rng()?;
-        let (role, channel) = meet(&met)?;
+        let (role, channel) = meet.two(&met)?;
         let parties = Parties { role, me: my_print, peer: its_print };
         let mut channel = limited(channel, &spec.connection, cancel);
         let quiet = spec.messages.quiet;

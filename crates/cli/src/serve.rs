@@ -1,14 +1,15 @@
 //! `serve`: the jobs of a project, for many partners at one address.
 //!
-//! Each partner is known by its key, and names the agreement of its job. Runs wait for their turn in order of arrival;
-//! a run that waits, reads or fails does not affect the others.
+//! Each partner is known by its key, and names the agreement of its job, which may be among several parties. Runs wait
+//! for their turn in order of arrival; a run that waits, reads or fails does not affect the others.
 
+mod hall;
+mod jobs;
 mod metrics;
+mod several;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     mem::{Discriminant, discriminant},
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -17,25 +18,24 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use vesica::{
-    Class, Report, Role, Source,
-    partnership::{Agreement, Partnership, Signed},
-    spec, to_bind,
-};
+use vesica::{Class, Report, Role, joint, partnership::Partnership, spec};
 use vesica_net::{
     AbortReason, CancelToken, Channel, Clock, Fingerprint, Pace, Turns,
-    connect::{Server, Visit},
+    connect::{CallKind, Server, Visit},
 };
 
-use self::metrics::Metrics;
+use self::{
+    jobs::{Jobs, ServeShare},
+    metrics::Metrics,
+};
 use crate::{
-    agreed, cancel,
-    exit::{self, Failure},
+    cancel,
+    exit::Failure,
     flags::Flags,
     keygen,
     log::{Counted, Fact, Facts, Log},
     project::Project,
-    run::{self, Run},
+    run::{self, AmongRun, Meet},
 };
 
 /// The longest time from the handshake with a partner until it names its agreement.
@@ -54,28 +54,6 @@ const CONNECTIONS: usize = 64;
 pub struct Args {
     #[command(flatten)]
     service: Flags<spec::Service>,
-}
-
-/// A job with an agreement.
-struct Job {
-    name: String,
-    /// The other party of its agreement.
-    peer: Fingerprint,
-    run: Run,
-}
-
-/// All jobs under agreements in which this side listens, by the hash of the agreement.
-#[derive(Default)]
-struct Jobs {
-    jobs: BTreeMap<String, Arc<Job>>,
-    partners: BTreeSet<Fingerprint>,
-    addresses: BTreeSet<String>,
-    /// The jobs that are not served, each with the reason.
-    left_out: BTreeMap<String, String>,
-    /// The first of these reasons that is a fault of a file.
-    fault: Option<String>,
-    /// The jobs whose input is missing, and the input.
-    without_input: BTreeMap<String, String>,
 }
 
 /// The state that all runs share.
@@ -104,13 +82,13 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         threads: (processors / runs).max(1),
     };
     let mut state = ServeState { written: project.written(), fault: None };
-    let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
+    let mut jobs = Arc::new(Jobs::read(&project, me.fingerprint(), share, &Jobs::default())?);
     jobs.tell_since(&Jobs::default(), log);
     let address = match (&args.listen, jobs.addresses.len()) {
         (Some(address), _) => address.clone(),
         (None, 1) => jobs.addresses.first().cloned().unwrap_or_default(),
         (None, 0) if jobs.fault.is_some() => {
-            return Err(Failure::input(jobs.fault.unwrap_or_default()));
+            return Err(Failure::input(jobs.fault.clone().unwrap_or_default()));
         }
         (None, 0) => {
             return Err(Failure::usage("no job has an agreement under which this side listens"));
@@ -123,7 +101,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
             )));
         }
     };
-    let mut server = Server::bind(&address, &me, jobs.partners.clone(), PATIENCE)?;
+    let mut server = Server::of_gatherings_too(&address, &me, jobs.partners.clone(), PATIENCE)?;
     server.set_pace(pace(args.partner_rate), Clock::default());
     let service = Arc::new(Service {
         log,
@@ -139,7 +117,7 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         metrics::publish_runs(place, service.clone())?;
     }
     let listening = server.address().to_string();
-    log.event("listening", &[("address", listening.into()), ("jobs", jobs.jobs.len().into())]);
+    log.event("listening", &[("address", listening.into()), ("jobs", jobs.len().into())]);
     let mut looked = Instant::now();
     let mut threads = Vec::new();
     while !asked_to_stop.is_cancelled() {
@@ -153,15 +131,17 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
             service.metrics.turned_away.inc();
             strangers.event(kind(&why), "turned away", turned_away(&why));
         };
-        let has_room = service.connected.load(Ordering::Relaxed) < CONNECTIONS;
-        match has_room.then(|| server.turn(turned_away)).flatten() {
+        let has_room = || service.connected.load(Ordering::Relaxed) < CONNECTIONS;
+        for job in jobs.joint.values() {
+            if let Some(busy) = has_room().then(|| job.begin()).flatten() {
+                let (service, job) = (service.clone(), job.clone());
+                threads.push(service.clone().connected(move || service.run_among(&job, busy)));
+            }
+        }
+        match has_room().then(|| server.turn(turned_away)).flatten() {
             Some(visit) => {
-                service.connected.fetch_add(1, Ordering::Relaxed);
-                let (service, jobs) = (service.clone(), jobs.jobs.clone());
-                threads.push(thread::spawn(move || {
-                    service.receive(visit, &jobs);
-                    service.connected.fetch_sub(1, Ordering::Relaxed);
-                }));
+                let (service, jobs) = (service.clone(), jobs.clone());
+                threads.push(service.clone().connected(move || service.receive(visit, &jobs)));
             }
             None => thread::sleep(PAUSE),
         }
@@ -171,7 +151,8 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     drop(server);
     service.leave.cancel();
     let asked = Instant::now();
-    while threads.iter().any(|thread| !thread.is_finished()) {
+    let joins = || jobs.joint.values().any(|job| job.joins()) && asked.elapsed() < args.grace;
+    while threads.iter().any(|thread| !thread.is_finished()) || joins() {
         if asked.elapsed() > args.grace {
             service.stop.cancel();
         }
@@ -185,13 +166,6 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
 fn pace(a_minute: u64) -> Pace {
     let a_minute = u32::try_from(a_minute).unwrap_or(u32::MAX).max(1);
     Pace { at_once: a_minute, interval: Duration::from_secs(60) / a_minute }
-}
-
-/// The part of the machine that each run has.
-#[derive(Debug, Clone, Copy)]
-struct ServeShare {
-    memory: u64,
-    threads: usize,
 }
 
 /// Returns the kind of reason for which a caller was turned away. Partners are few, and strangers may be many.
@@ -219,7 +193,7 @@ struct ServeState {
 fn reload(
     args: &spec::Service,
     state: &mut ServeState,
-    jobs: &mut Jobs,
+    jobs: &mut Arc<Jobs>,
     server: &mut Server,
     (me, share): (Fingerprint, ServeShare),
     log: Log,
@@ -240,106 +214,60 @@ fn reload(
         return;
     }
     state.written = now;
-    match Jobs::read(&project, me, share) {
+    match Jobs::read(&project, me, share, jobs) {
         Ok(found) => {
             server.expect(found.partners.clone());
-            log.event("reloaded", &[("jobs", found.jobs.len().into())]);
+            log.event("reloaded", &[("jobs", found.len().into())]);
             found.tell_since(jobs, log);
-            *jobs = found;
+            *jobs = Arc::new(found);
         }
         Err(failure) => log.event("not reloaded", &[("why", failure.message.into())]),
     }
 }
 
-impl ServeShare {
-    /// Lets a job use no more memory than this, and as many threads unless the job says otherwise.
-    fn apply_to(self, job: &mut spec::Job) {
-        let resources = &mut job.resources;
-        resources.memory = Some(resources.memory.map_or(self.memory, |most| most.min(self.memory)));
-        resources.threads = if resources.threads == 0 { self.threads } else { resources.threads };
-    }
-}
+/// A partner that has called.
+struct Called(Option<Channel>);
 
-/// Returns the input of a job, if it is a missing file.
-fn missing_input(job: &spec::Job) -> Option<&Path> {
-    let input = job.table.input.as_deref()?;
-    let is_file = matches!(Source::from_path(input), Source::File(_));
-    (is_file && !input.exists()).then_some(input)
-}
-
-impl Jobs {
-    fn read(project: &Project, me: Fingerprint, share: ServeShare) -> Result<Self, Failure> {
-        let mut all = Self::default();
-        project.check_files()?;
-        for name in project.jobs() {
-            let mut job = project.specified(&name, Vec::new())?;
-            if let Some(input) = missing_input(&job) {
-                all.without_input.insert(name.clone(), input.display().to_string());
-            }
-            let (agreement, address, peer) = match served(&job, me) {
-                Ok(served) => served,
-                Err(failure) => {
-                    if failure.code == exit::INPUT {
-                        all.fault.get_or_insert(failure.message.clone());
-                    }
-                    all.left_out.insert(name, failure.message);
-                    continue;
-                }
-            };
-            all.addresses.insert(address);
-            all.partners.insert(peer);
-            share.apply_to(&mut job);
-            let run = Run::served(job, project.protected(&name), agreement.hash());
-            all.jobs.insert(agreement.hash(), Arc::new(Job { name, peer, run }));
-        }
-        Ok(all)
+impl Meet for Called {
+    fn two(&mut self, _: &run::Met<'_>) -> Result<(Role, Channel), Failure> {
+        Ok((Role::B, self.0.take().ok_or(Failure::bug("a channel is used once"))?))
     }
 
-    /// Logs the jobs that are not served or would fail, unless they were in the same state in `before`.
-    fn tell_since(&self, before: &Self, log: Log) {
-        for (job, why) in &self.left_out {
-            if before.left_out.get(job) != Some(why) {
-                log.event(
-                    "not served",
-                    &[("job", job.as_str().into()), ("why", why.as_str().into())],
-                );
-            }
-        }
-        for (job, input) in &self.without_input {
-            if before.without_input.get(job) != Some(input) {
-                let facts = [("job", job.as_str().into()), ("input", input.as_str().into())];
-                log.event("input missing", &facts);
-            }
-        }
+    fn several(&mut self, _: &AmongRun<'_>) -> Result<joint::Met, Failure> {
+        Err(Failure::bug("this is one partner"))
     }
-}
-
-/// Returns the agreement of a job, the address at which this side listens, and the other party.
-///
-/// # Errors
-/// The reason for which the job is not served.
-fn served(
-    job: &spec::Job,
-    me: Fingerprint,
-) -> Result<(Signed<Agreement>, String, Fingerprint), Failure> {
-    let file = job.parties.agreement.as_ref();
-    let file = file.ok_or_else(|| Failure::usage("it has no agreement"))?;
-    let missing = || Failure::usage(format!("the agreement {} does not exist yet", file.display()));
-    let agreement = agreed::of_job(job)?.ok_or_else(missing)?;
-    let agreement = agreement.require_pair("the service is for")?.clone();
-    let address = agreement.document().listens(me).map(to_bind);
-    let there = || Failure::usage("this side does not listen under its agreement");
-    let address = address.ok_or_else(there)?;
-    let peer = agreement.document().peer_of(me)?.fingerprint();
-    Ok((agreement, address, peer))
 }
 
 impl Service {
-    /// Answers a partner who has called.
-    fn receive(&self, visit: Visit, jobs: &BTreeMap<String, Arc<Job>>) {
-        let caller = visit.peer();
+    /// Does something in a thread that counts as connected.
+    fn connected(self: Arc<Self>, act: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+        self.connected.fetch_add(1, Ordering::Relaxed);
+        thread::spawn(move || {
+            act();
+            self.connected.fetch_sub(1, Ordering::Relaxed);
+        })
+    }
+
+    /// Lets a partner lose its turn if it keeps this side waiting while others wait.
+    fn with_turn(&self, channel: Channel) -> Channel {
+        let turns = self.turns.clone();
+        channel.with_turn(self.hold, move || turns.waiting() > 0)
+    }
+
+    fn turned_away(&self, caller: Fingerprint, why: String) {
+        self.metrics.turned_away.inc();
+        let partner = caller.to_string();
+        self.log.event("turned away", &[("partner", partner.into()), ("why", why.into())]);
+    }
+
+    /// Answers a party that has called.
+    fn receive(&self, visit: Visit, jobs: &Jobs) {
+        let (caller, call) = (visit.peer(), visit.call());
         let partner = caller.to_string();
         let (connection, place) = visit.into_parts();
+        if call == CallKind::Gathering {
+            return self.seat(caller, connection, jobs);
+        }
         let Ok(channel) = connection.into_channel() else { return };
         let stop = self.leave.clone();
         let mut channel = channel.with_stall_timeout(PATIENCE).with_cancel_token(stop);
@@ -348,6 +276,7 @@ impl Service {
         let job = match &asked {
             // The hash of an agreement is not a secret: a partner gains nothing by another partner's hash.
             Ok(Some(hash)) => jobs
+                .jobs
                 .get(hash)
                 .filter(|job| job.peer == caller)
                 .cloned()
@@ -359,8 +288,7 @@ impl Service {
             Ok(job) => job,
             Err(why) => {
                 let why = asked.err().map_or(why.to_owned(), |error| error.to_string());
-                self.metrics.turned_away.inc();
-                self.log.event("turned away", &[("partner", partner.into()), ("why", why.into())]);
+                self.turned_away(caller, why);
                 return channel.abort(AbortReason::Agreement);
             }
         };
@@ -372,25 +300,19 @@ impl Service {
         let waited = waiting.elapsed();
         channel.leave_out(waited);
         self.log.event("began", &about(&job.name, &partner));
-        let turns = self.turns.clone();
-        let mut channel = Some(channel.with_turn(self.hold, move || turns.waiting() > 0));
-        let mut meet = |_: &run::Met<'_>| {
-            let channel = channel.take().ok_or(Failure::bug("a channel is used once"))?;
-            Ok((Role::B, channel))
-        };
-        let (report, _) = job.run.carried_out(&self.stop, &mut meet);
-        if let Some(mut channel) = channel {
+        let mut called = Called(Some(self.with_turn(channel)));
+        let (report, _) = job.run.carried_out(&self.stop, &mut called);
+        if let Some(mut channel) = called.0 {
             channel.abort(reason(&report));
         }
         drop((turn, place));
-        self.ended(&job.name, &partner, &report, waited);
+        self.ended(&job.name, about(&job.name, &partner).into(), &report, waited);
     }
 
-    fn ended(&self, job: &str, partner: &str, report: &Report, waited: Duration) {
+    fn ended(&self, job: &str, mut facts: Facts, report: &Report, waited: Duration) {
         let failure = report.failure.as_ref();
         self.metrics.ended(job, failure.map(|failure| failure.class), report);
         let seconds = Duration::try_from_secs_f64(report.seconds).unwrap_or_default();
-        let mut facts = about(job, partner).to_vec();
         facts.extend(report.rows.map(|rows| ("keys", rows.used.into())));
         facts.extend(report.peer_items.map(|keys| ("peer keys", keys.into())));
         facts.extend([("seconds", seconds.into()), ("waited", waited.into())]);

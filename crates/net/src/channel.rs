@@ -461,6 +461,15 @@ impl Channel {
         }
     }
 
+    /// Reads ahead as far as data has arrived and there is room, if the transport does not wait.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the peer has left, and other errors of the connection.
+    pub(crate) fn hear_now(&mut self) -> Result<()> {
+        while self.hear_in_the_meantime()? {}
+        Ok(())
+    }
+
     /// Passes on and flushes as much as the transport accepts at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
         let mut moved = self.try_drain()?;

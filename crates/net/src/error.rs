@@ -164,6 +164,18 @@ pub enum Error {
     /// One of the two expected parties has called the other too often.
     #[error("called too often; the called side asks the caller to try again later")]
     Later,
+    /// One of the two expected parties called for a run between two, and the other is there for a run among several.
+    #[error(
+        "one of the two sides is in a run of two parties, and the other in one of several: check that both name the same \
+         agreement, or that all name all parties"
+    )]
+    OtherKind,
+    /// A caller in a run among several has no place in this party's run.
+    #[error("it is here for a run under another agreement, or of other parties")]
+    OtherGathering {
+        /// The caller.
+        caller: Fingerprint,
+    },
     /// The other side has no place for this caller.
     #[error("the other side has too many pending connections; try again later")]
     NoPlace,
@@ -346,7 +358,9 @@ impl Error {
     /// Returns the caller, if this error turned away a caller that had authenticated.
     pub fn caller(&self) -> Option<Fingerprint> {
         match self {
-            Self::Engaged { caller } | Self::TooOften { caller } => Some(*caller),
+            Self::Engaged { caller }
+            | Self::TooOften { caller }
+            | Self::OtherGathering { caller } => Some(*caller),
             Self::Stranger { presented } | Self::WrongPeer { presented, .. } => Some(*presented),
             _ => None,
         }

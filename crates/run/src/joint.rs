@@ -12,7 +12,7 @@ use vesica_core::{
 use vesica_net::{AbortReason, Channel, Mesh};
 use vesica_table::destination::Destination;
 
-pub use self::meet::{Met, Venue};
+pub use self::meet::{Met, ServedParties, Venue};
 
 use crate::{
     job::{self, Ready},

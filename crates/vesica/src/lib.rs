@@ -125,7 +125,7 @@ pub mod files {
 pub mod joint {
     pub use vesica_agree::joint::{Cast, NamedParty};
     pub use vesica_run::{
-        joint::{Met, Venue, run},
+        joint::{Met, ServedParties, Venue, run},
         report::{PartiesReport, PartyReport},
         seat::Seat,
     };

@@ -55,6 +55,7 @@ mod resume;
 mod run_report;
 #[cfg(unix)]
 mod serving;
+mod serving_several;
 mod several;
 #[cfg(unix)]
 mod several_resume;

@@ -11,7 +11,10 @@ use super::{
     connection::{Connection, Connections, Parallel},
     open, rest,
 };
-use crate::{CancelToken, Error, Proxy, Result, transport::tls::Credentials};
+use crate::{
+    CancelToken, Error, Proxy, Result,
+    transport::tls::{CallKind, Credentials},
+};
 
 /// The pause after the first failed attempt; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -24,16 +27,22 @@ const PARALLEL_PAUSE: Duration = Duration::from_millis(10);
 /// authenticated: a forwarder or a proxy in between may accept connections before the other side does, and close them.
 ///
 /// # Errors
-/// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
-/// [`Error::Resolve`] and [`Error::Cancelled`]. After the time has run out: [`Error::Unreachable`], [`Error::Proxy`],
-/// [`Error::NotThrough`], [`Error::InARun`], [`Error::Later`] or [`Error::NoPlace`], depending on the last attempt.
+/// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::OtherKind`], [`Error::Resolve`] and
+/// [`Error::Cancelled`], and [`Error::Handshake`] if something else answers. After the time has run out:
+/// [`Error::Unreachable`], [`Error::Proxy`], [`Error::NotThrough`], [`Error::InARun`], [`Error::Later`] or
+/// [`Error::NoPlace`], depending on the last attempt.
 pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
+    dial_for(CallKind::Run, address, meeting)
+}
+
+/// Dials for this kind of connection. Otherwise as [`dial`].
+pub(super) fn dial_for(call: CallKind, address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let started = Instant::now();
     let (mut pause, mut told) = (FIRST_PAUSE, None);
     loop {
         let left = meeting.wait.saturating_sub(started.elapsed());
-        let why = match attempt(address, &credentials, left, meeting) {
+        let why = match attempt(call, address, &credentials, left, meeting) {
             Err(error) if may_pass(&error) => error,
             ended => return ended,
         };
@@ -50,6 +59,7 @@ pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
 }
 
 fn attempt(
+    call: CallKind,
     address: &str,
     credentials: &Credentials,
     left: Duration,
@@ -58,7 +68,7 @@ fn attempt(
     let tcp = open(address, meeting.proxy, left, meeting.cancel)?;
     let patience = meeting.stall.min(left.max(LAST_CHANCE));
     let socket = tcp.handle().ok();
-    let tls = credentials.client(tcp)?.complete(patience, meeting.cancel)?;
+    let tls = credentials.calling(call, tcp)?.complete(patience, meeting.cancel)?;
     let (address, proxy) = (address.to_owned(), meeting.proxy.cloned());
     let caller = Redial { address, proxy, credentials: credentials.clone() };
     Ok(Connection { tls, parallel: Some(Parallel::of(true, caller)), socket })
@@ -85,7 +95,7 @@ impl Connections for Redial {
         loop {
             let tcp = open(&self.address, self.proxy.as_ref(), patience, cancel)?;
             let socket = tcp.handle().ok();
-            match self.credentials.parallel(tcp)?.complete(patience, cancel) {
+            match self.credentials.calling(CallKind::Parallel, tcp)?.complete(patience, cancel) {
                 // The other side is not expecting it yet.
                 Err(Error::InARun) if started.elapsed() < patience => {
                     is_there()?;

@@ -12,8 +12,11 @@ pub(crate) mod connection;
 mod dial;
 mod exchange;
 mod gather;
+mod host;
 mod join;
 mod listen;
+mod lobby;
+mod member;
 mod parallel;
 mod porter;
 mod reception;
@@ -30,12 +33,16 @@ pub use self::{
     connection::Connection,
     dial::dial,
     exchange::exchange,
-    gather::{Assembled, Gathering, Host, MAX_PARTIES, Member},
+    gather::{Assembled, Gathering},
+    host::Host,
     listen::listen,
+    lobby::{GatheringName, Hello, Lobby},
+    member::{MAX_PARTIES, Member},
     relayed::relayed,
     serve::{Server, Visit},
 };
 
+pub use crate::transport::tls::CallKind;
 use crate::{
     CancelToken, Channel, Error, Fingerprint, Identity, Proxy, Result,
     meter::CONNECT,

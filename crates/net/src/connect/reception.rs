@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::connection::Connection;
+use super::{connection::Connection, member::MAX_PARTIES};
 use crate::{
     Clock, Error, Fingerprint, Pace, Result, Tls,
     pace::Paces,
@@ -20,7 +20,7 @@ use crate::{
     transport::{
         is_blocked,
         tcp::{Listener, Tcp},
-        tls::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL},
+        tls::{CallKind, Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL},
     },
 };
 
@@ -55,54 +55,87 @@ pub(super) struct Admitted {
 }
 
 /// The parties that are in a run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Guests {
     there: Arc<Mutex<BTreeSet<Fingerprint>>>,
     /// Whether each of them may be there several times.
     again: bool,
+    /// The kinds of calls for which they come.
+    calls: &'static [CallKind],
     /// The calls of each, if they are bounded.
-    paces: Option<Arc<Mutex<Paces>>>,
+    paces: Option<GuestPaces>,
+}
+
+/// The calls of each guest, for runs between two and for gatherings.
+#[derive(Debug, Clone)]
+struct GuestPaces {
+    runs: Arc<Mutex<Paces>>,
+    gatherings: Arc<Mutex<Paces>>,
 }
 
 /// The place of a party among the guests, which it leaves when this is dropped.
 #[derive(Debug)]
 pub(super) struct Guest {
     pub(super) peer: Fingerprint,
+    pub(super) call: CallKind,
     guests: Guests,
 }
 
 impl Guests {
-    /// Creates guests that may each be present several times.
-    pub(super) fn of_many_places() -> Self {
-        Self { again: true, ..Self::default() }
+    /// Creates guests that come for these kinds of calls. Each may be in one run of two, and gather at any time.
+    pub(super) fn for_calls(calls: &'static [CallKind]) -> Self {
+        Self { there: Arc::default(), again: false, calls, paces: None }
     }
 
-    /// Bounds how often each may call.
+    /// Lets each be present several times.
+    pub(super) fn with_many_places(self) -> Self {
+        Self { again: true, ..self }
+    }
+
+    /// Bounds how often each may call. A gathering takes a call for each of the other parties.
     pub(super) fn set_pace(&mut self, pace: Pace, clock: Clock) {
-        self.paces = Some(Arc::new(Mutex::new(Paces::new(pace, clock))));
+        let parties = MAX_PARTIES as u32;
+        let Pace { at_once, interval } = pace;
+        let often = Pace { at_once: at_once.saturating_mul(parties), interval: interval / parties };
+        let [runs, gatherings] =
+            [pace, often].map(|pace| Arc::new(Mutex::new(Paces::new(pace, clock.clone()))));
+        self.paces = Some(GuestPaces { runs, gatherings });
     }
 
     /// Returns a place for this party, or the greeting that gives the reason for its refusal: it already has its only
-    /// place, or it calls too often.
-    pub(super) fn enter(&self, peer: Fingerprint) -> std::result::Result<Guest, Greeting> {
+    /// place, calls too often, or calls for another kind of run.
+    pub(super) fn enter(
+        &self,
+        peer: Fingerprint,
+        call: CallKind,
+    ) -> std::result::Result<Guest, Greeting> {
+        if !self.calls.contains(&call) {
+            return Err(Greeting::OtherKind);
+        }
+        let is_run = call == CallKind::Run;
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        if there.contains(&peer) && !self.again {
+        if is_run && there.contains(&peer) && !self.again {
             return Err(Greeting::InARun);
         }
-        let may_come = |paces: &Arc<Mutex<Paces>>| {
+        let may_come = |paces: &GuestPaces| {
+            let paces = if is_run { &paces.runs } else { &paces.gatherings };
             paces.lock().unwrap_or_else(PoisonError::into_inner).may_call(peer)
         };
         if !self.paces.as_ref().is_none_or(may_come) {
             return Err(Greeting::Later);
         }
-        there.insert(peer);
-        Ok(Guest { peer, guests: self.clone() })
+        if is_run {
+            there.insert(peer);
+        }
+        Ok(Guest { peer, call, guests: self.clone() })
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+        if self.call == CallKind::Run {
+            self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+        }
     }
 }
 
@@ -120,13 +153,14 @@ impl Reception {
         }
     }
 
-    /// Creates a reception for any number of parties, each in one run at a time.
+    /// Creates a reception for any number of parties.
     pub(super) fn of_many(
         listener: Listener,
         credentials: Credentials,
         patience: Duration,
+        guests: Guests,
     ) -> Self {
-        Self { guests: Some(Guests::default()), ..Self::new(listener, credentials, patience) }
+        Self { guests: Some(guests), ..Self::new(listener, credentials, patience) }
     }
 
     /// Whether nobody is authenticating.
@@ -234,6 +268,7 @@ fn refusal(caller: Option<Fingerprint>, answered: Option<Greeting>) -> Error {
     match (caller, answered) {
         (Some(caller), Some(Greeting::Later)) => Error::TooOften { caller },
         (None, Some(Greeting::Later)) => Error::Later,
+        (_, Some(Greeting::OtherKind)) => Error::OtherKind,
         (Some(caller), _) => Error::Engaged { caller },
         (None, _) => Error::InARun,
     }
@@ -296,25 +331,30 @@ impl Caller {
             Stage::Speaking(handshake) => {
                 let mut step = handshake.advance();
                 let place = &mut self.guest;
-                let fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
-                    (true, _) => expects == Expects::Parallel,
-                    (false, None) => expects == Expects::Run,
+                let fits = |handshake: &Handshake| match (handshake.call(), guests) {
+                    (Some(CallKind::Run), None) => expects == Expects::Run,
+                    (Some(CallKind::Parallel), _) => expects == Expects::Parallel,
+                    (Some(CallKind::Gathering) | None, None) => false,
                     // It already has its place.
-                    (false, Some(_)) => true,
+                    (_, Some(_)) => true,
                 };
                 if step.is_ok() && handshake.is_known() {
-                    let greeting = match guests.filter(|_| !handshake.is_parallel()) {
-                        Some(guests) => match handshake.peer().map(|peer| guests.enter(peer)) {
-                            Some(Ok(guest)) => {
-                                *place = Some(guest);
-                                Greeting::Welcome
-                            }
-                            refused => refused
-                                .and_then(|entered| entered.err())
-                                .unwrap_or(Greeting::InARun),
-                        },
-                        None if fits(handshake) => Greeting::Welcome,
-                        None => Greeting::InARun,
+                    let entered = match (handshake.peer(), handshake.call(), guests) {
+                        (_, Some(CallKind::Gathering), None) => Err(Greeting::OtherKind),
+                        (
+                            Some(peer),
+                            Some(call @ (CallKind::Run | CallKind::Gathering)),
+                            Some(guests),
+                        ) => guests.enter(peer, call).map(Some),
+                        _ if fits(handshake) => Ok(None),
+                        _ => Err(Greeting::InARun),
+                    };
+                    let greeting = match entered {
+                        Ok(guest) => {
+                            *place = guest;
+                            Greeting::Welcome
+                        }
+                        Err(greeting) => greeting,
                     };
                     handshake.answer(greeting);
                     step = handshake.advance();

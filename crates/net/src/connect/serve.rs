@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     Clock, Error, Fingerprint, Identity, Pace, Result,
-    transport::{tcp::Listener, tls::Credentials},
+    transport::{
+        tcp::Listener,
+        tls::{CallKind, Credentials},
+    },
 };
 
 /// Listens for many parties. Until they have authenticated, callers cost as little as with
@@ -35,10 +38,46 @@ impl Server {
         peers: BTreeSet<Fingerprint>,
         patience: Duration,
     ) -> Result<Self> {
+        Self::of_guests(address, me, peers, patience, Guests::for_calls(&[CallKind::Run]))
+    }
+
+    /// Like [`Server::bind`], also for parties that gather several others. Their connections have no place: bound them
+    /// by who may call for whom, as a [`Lobby`](super::Lobby) does.
+    ///
+    /// # Errors
+    /// Same as [`Server::bind`].
+    pub fn of_gatherings_too(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+    ) -> Result<Self> {
+        let guests = Guests::for_calls(&[CallKind::Run, CallKind::Gathering]);
+        Self::of_guests(address, me, peers, patience, guests)
+    }
+
+    /// Like [`Server::bind`], only for parties that gather several others.
+    pub(super) fn of_gatherings(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+    ) -> Result<Self> {
+        Self::of_guests(address, me, peers, patience, Guests::for_calls(&[CallKind::Gathering]))
+    }
+
+    fn of_guests(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+        guests: Guests,
+    ) -> Result<Self> {
         let listener = Listener::bind(address)?;
         let address = listener.local_addr();
         let credentials = Credentials::for_any(me, peers)?;
-        Ok(Self { reception: Reception::of_many(listener, credentials, patience), address })
+        let reception = Reception::of_many(listener, credentials, patience, guests);
+        Ok(Self { reception, address })
     }
 
     /// Like [`Server::bind`], for parties that may each have any number of connections at a time.
@@ -51,9 +90,8 @@ impl Server {
         peers: BTreeSet<Fingerprint>,
         patience: Duration,
     ) -> Result<Self> {
-        let mut server = Self::bind(address, me, peers, patience)?;
-        server.reception.guests = Some(Guests::of_many_places());
-        Ok(server)
+        let guests = Guests::for_calls(&[CallKind::Run]).with_many_places();
+        Self::of_guests(address, me, peers, patience, guests)
     }
 
     /// Admits each party at this pace; a party that calls more often is asked to call again later.
@@ -83,6 +121,11 @@ impl Visit {
     /// Returns the party's fingerprint.
     pub fn peer(&self) -> Fingerprint {
         self.guest.peer
+    }
+
+    /// Returns the kind of connection that it asks for.
+    pub fn call(&self) -> CallKind {
+        self.guest.call
     }
 
     /// The connection, and a guard that holds the party's place until it is dropped.

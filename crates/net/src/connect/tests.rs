@@ -312,7 +312,7 @@ fn a_run_has_more_connections_to_the_same_party_alone() {
         Credentials::new(&parties.dialling, &parties.listening.fingerprint()).unwrap();
     let unexpected = || {
         let tcp = tcp::connect(&address, PATIENCE, &parties.cancel).unwrap();
-        credentials.parallel(tcp).unwrap().complete(PATIENCE, &parties.cancel)
+        credentials.calling(CallKind::Parallel, tcp).unwrap().complete(PATIENCE, &parties.cancel)
     };
     assert!(matches!(unexpected(), Err(Error::InARun)));
     // Both sides are bound to different exporters; the session must be the same.

@@ -21,6 +21,7 @@ use rustls::Connection;
 use super::{POLL_INTERVAL, Transport, is_blocked};
 use crate::{CancelToken, Error, Fingerprint, Identity, Patience, Result};
 
+pub use handshake::CallKind;
 pub(crate) use handshake::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL};
 
 /// Ciphertext read from the transport at once: four records.

@@ -9,7 +9,9 @@ use std::{
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_net::{
     Channel,
-    connect::{self, Assembled, Connection, Gathering, Host, Meeting, Member},
+    connect::{
+        self, Assembled, Connection, Gathering, GatheringName, Host, Lobby, Meeting, Member,
+    },
 };
 use vesica_partner::partnership::Partnership;
 use vesica_table::remote::exchange_folder;
@@ -40,6 +42,17 @@ pub struct Met {
     host: Option<Host>,
 }
 
+/// Several parties that meet at their addresses under an agreement, at a party that always listens.
+#[derive(Debug, Clone)]
+pub struct ServedParties {
+    /// The place of the party that listens.
+    pub seat: Seat,
+    /// All parties as the network knows them.
+    pub members: Vec<Member>,
+    /// The name that their calls say first.
+    pub name: GatheringName,
+}
+
 impl Venue {
     /// Connects this party with all others. The peer of `meeting` does not matter. Under an agreement, a failure is
     /// recorded in the ledger.
@@ -54,14 +67,20 @@ impl Venue {
         meeting: &Meeting<'_>,
         partnership: Option<&Partnership>,
     ) -> Result<Met> {
-        let met = self.reach(seat, members, meeting);
+        let met = self.reach(seat, members, meeting, partnership);
         if let (Err(error), Some(partnership)) = (&met, partnership) {
             partnership.failed(None, error)?;
         }
         met
     }
 
-    fn reach(&self, seat: &Seat, members: &[Member], meeting: &Meeting<'_>) -> Result<Met> {
+    fn reach(
+        &self,
+        seat: &Seat,
+        members: &[Member],
+        meeting: &Meeting<'_>,
+        partnership: Option<&Partnership>,
+    ) -> Result<Met> {
         let started = Instant::now();
         let others = (0..members.len()).filter(|party| *party != seat.me);
         let each = |reach: &dyn Fn(usize, &Meeting<'_>) -> Result<Connection>| {
@@ -72,11 +91,18 @@ impl Venue {
                 let met = reach(party, &Meeting { peer, wait, ..*meeting });
                 met.map_err(|error| error.of_party(seat.cast.name(party)))
             });
-            let connections = connections.collect::<Result<Vec<_>>>()?;
-            Ok::<_, Error>(Assembled { connections, host: None })
+            let channels = connections.map(|met| Ok(met?.into_channel()?));
+            Ok::<_, Error>(Assembled { channels: channels.collect::<Result<_>>()?, host: None })
         };
-        let Assembled { connections, host } = match self {
-            Self::Addresses { listen } => gather(seat, members, listen.as_deref(), meeting)?,
+        let Assembled { channels, host } = match self {
+            Self::Addresses { listen } => {
+                let agreement = partnership.map(|under| under.agreement().hash());
+                let name = name_of(members, agreement.as_deref());
+                let own = members[seat.me].address.as_deref().map(to_bind);
+                let gathering = gathering(name, seat, members, listen.as_deref())?;
+                let listen = listen.as_deref().or(own.as_deref());
+                Gathering { listen, ..gathering }.gather(meeting)?
+            }
             Self::Relay(address) => each(&|_, meeting| Ok(connect::relayed(address, meeting)?.1))?,
             Self::Exchange(folder) => each(&|party, meeting| {
                 let folder = folder_of(folder, seat, party)?;
@@ -84,8 +110,7 @@ impl Venue {
                 Ok(connect::exchange(folder, None, meeting)?.1)
             })?,
         };
-        let channels = connections.into_iter().map(Connection::into_channel);
-        Ok(Met { channels: channels.collect::<vesica_net::Result<_>>()?, host })
+        Ok(Met { channels, host })
     }
 }
 
@@ -98,13 +123,73 @@ impl Met {
     }
 }
 
-/// Meets the other parties at their addresses.
-fn gather(
+impl ServedParties {
+    /// Returns the parties under the agreement of this hash, for the party in this place.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if this party has no address, or no other party calls it.
+    pub fn new(seat: Seat, members: Vec<Member>, agreement: &str) -> Result<Self> {
+        let unserved = |message: &str| Err(Error::usage(Misuse::Address, message));
+        if members[seat.me].address.is_none() {
+            return unserved("this side does not listen under its agreement");
+        }
+        let name = name_of(&members, Some(agreement));
+        if !gathering(name, &seat, &members, None)?.is_called() {
+            return unserved(
+                "no party calls this side under its agreement, because each listens and comes before it: use vesica run",
+            );
+        }
+        Ok(Self { seat, members, name })
+    }
+
+    /// Returns a lobby for the calls of the other parties.
+    pub fn lobby(&self) -> Lobby {
+        Lobby::new(self.name, self.seat.me, &self.members)
+    }
+
+    /// Connects this party with all others, after one has come to the lobby. Otherwise as [`Venue::meet`].
+    ///
+    /// # Errors
+    /// As [`Venue::meet`].
+    pub fn meet(
+        &self,
+        lobby: &Lobby,
+        meeting: &Meeting<'_>,
+        partnership: &Partnership,
+    ) -> Result<Met> {
+        let gathering = gathering(self.name, &self.seat, &self.members, None)?;
+        match gathering.gather_at(lobby, meeting) {
+            Ok(channels) => Ok(Met { channels, host: None }),
+            Err(error) => {
+                let error = error.into();
+                partnership.failed(None, &error)?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Returns the name of the gathering of these parties under the agreement of this hash, or without an agreement.
+fn name_of(members: &[Member], agreement: Option<&str>) -> GatheringName {
+    let mut name = blake3::Hasher::new_derive_key("vesica 1 gathering");
+    match agreement {
+        Some(hash) => {
+            name.update(hash.as_bytes());
+        }
+        None => members.iter().for_each(|member| {
+            name.update(member.fingerprint.to_string().as_bytes());
+        }),
+    }
+    name.finalize().into()
+}
+
+/// Returns the gathering of these parties at their addresses.
+fn gathering<'a>(
+    name: GatheringName,
     seat: &Seat,
-    members: &[Member],
-    listen: Option<&str>,
-    meeting: &Meeting<'_>,
-) -> Result<Assembled> {
+    members: &'a [Member],
+    listen: Option<&'a str>,
+) -> Result<Gathering<'a>> {
     let has_address = |party: &usize| members[*party].address.is_some();
     // The leader carries the most, so others need not.
     let hub = [seat.cast.leader].into_iter().chain(0..members.len()).find(has_address);
@@ -113,14 +198,12 @@ fn gather(
                        use --relay or --exchange-dir";
         Error::usage(Misuse::Address, message)
     })?;
-    let own = members[seat.me].address.as_deref().map(to_bind);
-    if own.is_none() && listen.is_some() {
+    if members[seat.me].address.is_none() && listen.is_some() {
         let message =
             "--listen requires an address of this party in --parties, at which the others reach it";
         return Err(Error::usage(Misuse::Address, message));
     }
-    let listen = listen.or(own.as_deref());
-    Ok(Gathering { members, me: seat.me, hub, listen }.gather(meeting)?)
+    Ok(Gathering { name, members, me: seat.me, hub, listen })
 }
 
 /// Returns the folder of this party with another one, and makes it if it is a directory.

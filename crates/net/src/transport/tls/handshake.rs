@@ -45,9 +45,41 @@ pub(crate) enum Greeting {
     InARun = 21,
     /// This is another connection of the run that has begun. ASCII's "synchronous idle".
     Parallel = 22,
+    /// This is a connection of a party that gathers several others. ASCII's "device control 1", which starts a sender.
+    Gathering = 17,
+    /// The other side is expected, but for a run of another number of parties. ASCII's "cancel".
+    OtherKind = 24,
     /// The other side is expected, but calls too often: it may call again later. ASCII's "device control 3", which
     /// stops a sender.
     Later = 19,
+}
+
+/// The kind of connection that a caller asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// The first connection of a run between two parties.
+    Run,
+    /// Another connection of such a run.
+    Parallel,
+    /// A connection of one of several parties, which says next for whom it calls.
+    Gathering,
+}
+
+impl CallKind {
+    /// Returns the greeting of a caller.
+    fn greeting(self) -> Greeting {
+        match self {
+            Self::Run => Greeting::Welcome,
+            Self::Parallel => Greeting::Parallel,
+            Self::Gathering => Greeting::Gathering,
+        }
+    }
+
+    /// Returns the kind of connection that this greeting asks for.
+    fn of(greeting: u8) -> Option<Self> {
+        let all = [Self::Run, Self::Parallel, Self::Gathering];
+        all.into_iter().find(|call| call.greeting() as u8 == greeting)
+    }
 }
 
 /// The identity of this party and of the parties that it expects, for any number of handshakes.
@@ -85,10 +117,14 @@ impl Credentials {
         Handshake::client(config, transport, self.me, pin)
     }
 
-    /// Like [`Credentials::client`], for another connection of a run.
-    pub(crate) fn parallel(&self, transport: impl Transport + 'static) -> Result<Handshake> {
+    /// Like [`Credentials::client`], for this kind of connection.
+    pub(crate) fn calling(
+        &self,
+        call: CallKind,
+        transport: impl Transport + 'static,
+    ) -> Result<Handshake> {
         let mut handshake = self.client(transport)?;
-        handshake.to_say = Some(Greeting::Parallel);
+        handshake.to_say = Some(call.greeting());
         Ok(handshake)
     }
 
@@ -143,6 +179,8 @@ pub(crate) struct Handshake {
     heard: Option<u8>,
     /// This side's greeting, once it is decided.
     decided: Option<Greeting>,
+    /// Whether this side calls, so that the other one may only welcome it.
+    is_caller: bool,
 }
 
 impl Handshake {
@@ -156,6 +194,7 @@ impl Handshake {
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         let connection = ClientConnection::new(Arc::new(config), name).map_err(unexpected)?;
         let mut handshake = Self::new(connection.into(), transport, me, pin);
+        handshake.is_caller = true;
         handshake.answer(Greeting::Welcome);
         Ok(handshake)
     }
@@ -177,7 +216,7 @@ impl Handshake {
         pin: Arc<Pin>,
     ) -> Self {
         let tls = Tls::new(connection, transport);
-        Self { tls, me, pin, to_say: None, heard: None, decided: None }
+        Self { tls, me, pin, to_say: None, heard: None, decided: None, is_caller: false }
     }
 
     /// Decides the greeting to the other side.
@@ -188,8 +227,7 @@ impl Handshake {
 
     /// Whether the other side has authenticated, and waits for [`Handshake::answer`].
     pub(crate) fn is_known(&self) -> bool {
-        let is_greeting = self.heard == Some(Greeting::Welcome as u8) || self.is_parallel();
-        is_greeting && self.decided.is_none()
+        self.call().is_some() && self.decided.is_none()
     }
 
     /// Returns the other side's fingerprint, once it is [known](Handshake::is_known).
@@ -197,9 +235,9 @@ impl Handshake {
         self.pin.presented().map(|(presented, _)| presented)
     }
 
-    /// Whether the other side says that this is another connection of a run.
-    pub(crate) fn is_parallel(&self) -> bool {
-        self.heard == Some(Greeting::Parallel as u8)
+    /// Returns the kind of connection that the other side asks for, if it is a caller and has greeted.
+    pub(crate) fn call(&self) -> Option<CallKind> {
+        self.heard.and_then(CallKind::of)
     }
 
     /// This side's greeting, once it is decided.
@@ -274,11 +312,11 @@ impl Handshake {
     /// The reason it gives instead.
     pub(crate) fn verdict(&self) -> Result<()> {
         match self.heard {
-            Some(byte) if byte == Greeting::Welcome as u8 || byte == Greeting::Parallel as u8 => {
-                Ok(())
-            }
+            Some(byte) if byte == Greeting::Welcome as u8 => Ok(()),
+            Some(byte) if !self.is_caller && CallKind::of(byte).is_some() => Ok(()),
             Some(byte) if byte == Greeting::InARun as u8 => Err(Error::InARun),
             Some(byte) if byte == Greeting::Later as u8 => Err(Error::Later),
+            Some(byte) if byte == Greeting::OtherKind as u8 => Err(Error::OtherKind),
             _ => Err(Error::Handshake { what: "it sends another greeting".to_owned() }),
         }
     }
@@ -317,7 +355,12 @@ impl Handshake {
         // A refused caller sends nothing.
         if !matches!(
             ended,
-            Ok(()) | Err(Error::InARun | Error::Later | Error::NoPlace | Error::Refused { .. })
+            Ok(())
+                | Err(Error::InARun
+                    | Error::Later
+                    | Error::NoPlace
+                    | Error::OtherKind
+                    | Error::Refused { .. })
         ) {
             let deadline = clock.now() + REFUSAL;
             while clock.now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}

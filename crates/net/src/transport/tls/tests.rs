@@ -370,3 +370,37 @@ fn a_tampered_record_is_noticed() {
         io::ErrorKind::InvalidData
     );
 }
+
+/// A server welcomes a caller or gives one of the known reasons; greetings of callers are none of its own.
+#[test]
+fn a_caller_accepts_only_greetings_of_a_server() {
+    for (greeting, expected) in [
+        (Greeting::Welcome, None),
+        (Greeting::InARun, Some("already in a run")),
+        (Greeting::Later, Some("called too often")),
+        (Greeting::OtherKind, Some("one of the two sides is in a run of two parties")),
+        (Greeting::Parallel, Some("it sends another greeting")),
+        (Greeting::Gathering, Some("it sends another greeting")),
+    ] {
+        let Parties { client: caller, server: me } = Parties::new();
+        let (a, b) = memory::pair();
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                let credentials = Credentials::new(&me, &caller.fingerprint()).unwrap();
+                let mut handshake = credentials.server(b).unwrap();
+                while !handshake.is_known() {
+                    let _ = handshake.advance();
+                }
+                handshake.answer(greeting);
+                while handshake.advance().is_err_and(|error| is_blocked(&error)) {}
+            });
+            client(a, &caller, &me.fingerprint(), PATIENCE, &CancelToken::default()).err()
+        });
+        let said = ended.map(|error| error.to_string());
+        match (&said, expected) {
+            (None, None) => {}
+            (Some(said), Some(expected)) => assert!(said.contains(expected), "{said}"),
+            _ => panic!("{greeting:?}: {said:?}"),
+        }
+    }
+}

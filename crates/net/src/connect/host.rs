@@ -80,7 +80,7 @@ fn receive(mut server: Server, lobby: &Arc<Lobby>, stop: &CancelToken) {
 /// Hears for whom a party calls, and lets it into the lobby. One that does not say so leaves without a word.
 fn hear(visit: Visit, lobby: &Lobby, stop: &CancelToken) -> Result<()> {
     let caller = visit.peer();
-    let (mut connection, _) = visit.into_parts();
+    let (mut connection, _heard) = visit.into_parts();
     match Hello::receive(&mut connection, stop) {
         Ok(hello) => lobby.place(caller, hello, connection),
         Err(_) => Ok(()),

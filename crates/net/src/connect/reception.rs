@@ -5,7 +5,7 @@
 //! places](places()) may hold two file descriptors and about 100 KiB.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
@@ -29,6 +29,9 @@ const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
 /// The interval between two polls of the listener and all callers.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
+
+/// The maximal number of calls of a gathering party that are heard at a time. It says at once for whom it calls.
+const MOST_HEARD: usize = 4;
 
 /// The callers that have not authenticated yet.
 pub(super) struct Reception {
@@ -58,6 +61,8 @@ pub(super) struct Admitted {
 #[derive(Debug, Clone)]
 pub(super) struct Guests {
     there: Arc<Mutex<BTreeSet<Fingerprint>>>,
+    /// The calls of gathering parties that are being heard.
+    heard: Arc<Mutex<BTreeMap<Fingerprint, usize>>>,
     /// Whether each of them may be there several times.
     again: bool,
     /// The kinds of calls for which they come.
@@ -84,7 +89,7 @@ pub(super) struct Guest {
 impl Guests {
     /// Creates guests that come for these kinds of calls. Each may be in one run of two, and gather at any time.
     pub(super) fn for_calls(calls: &'static [CallKind]) -> Self {
-        Self { there: Arc::default(), again: false, calls, paces: None }
+        Self { there: Arc::default(), heard: Arc::default(), again: false, calls, paces: None }
     }
 
     /// Lets each be present several times.
@@ -117,6 +122,11 @@ impl Guests {
         if is_run && there.contains(&peer) && !self.again {
             return Err(Greeting::InARun);
         }
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = heard.get(&peer).copied().unwrap_or_default();
+        if !is_run && count >= MOST_HEARD {
+            return Err(Greeting::InARun);
+        }
         let may_come = |paces: &GuestPaces| {
             let paces = if is_run { &paces.runs } else { &paces.gatherings };
             paces.lock().unwrap_or_else(PoisonError::into_inner).may_call(peer)
@@ -124,8 +134,9 @@ impl Guests {
         if !self.paces.as_ref().is_none_or(may_come) {
             return Err(Greeting::Later);
         }
-        if is_run {
-            there.insert(peer);
+        match is_run {
+            true => drop(there.insert(peer)),
+            false => drop(heard.insert(peer, count + 1)),
         }
         Ok(Guest { peer, call, guests: self.clone() })
     }
@@ -135,6 +146,12 @@ impl Drop for Guest {
     fn drop(&mut self) {
         if self.call == CallKind::Run {
             self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+            return;
+        }
+        let mut heard = self.guests.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = heard.get_mut(&self.peer) {
+            *count -= 1;
+            heard.retain(|_, count| *count > 0);
         }
     }
 }

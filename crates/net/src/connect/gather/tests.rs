@@ -271,3 +271,35 @@ fn a_service_gathers_each_of_its_runs() {
         desk.join().unwrap();
     });
 }
+
+/// A party that calls and does not say for whom keeps no other party out.
+#[test]
+fn silent_calls_of_a_party_are_few() {
+    let (identities, members) = parties(&[true, false]);
+    let (address, cancel) = (members[0].address.as_deref().unwrap(), &CancelToken::default());
+    let peers = [members[1].fingerprint].into();
+    let mut server = Server::of_gatherings_too(address, &identities[0], peers, LONG).unwrap();
+    let (host, over) = (members[0].fingerprint, CancelToken::default());
+    thread::scope(|scope| {
+        let desk = scope.spawn(|| {
+            let mut visits = Vec::new();
+            while !over.is_cancelled() {
+                visits.extend(server.turn(&mut |_| {}));
+                thread::sleep(Duration::from_millis(2));
+            }
+            visits
+        });
+        let short =
+            Meeting { wait: Duration::from_millis(300), ..meeting(&identities[1], &host, cancel) };
+        let calls: Vec<_> =
+            (0..6).map(|_| dial_for(CallKind::Gathering, address, &short)).collect();
+        assert_eq!(calls.iter().filter(|call| call.is_ok()).count(), 4);
+        assert!(
+            calls.iter().flat_map(|call| call.as_ref().err()).all(|e| matches!(e, Error::InARun))
+        );
+        // A run of two has a place of its own.
+        dial_for(CallKind::Run, address, &short).unwrap();
+        over.cancel();
+        assert_eq!(desk.join().unwrap().len(), 5);
+    });
+}

@@ -19,7 +19,10 @@ impl Terms {
             None => vec![self.key_clause(names)],
             Some(rules) => self.rule_clauses(rules, names),
         };
-        said.extend(self.selection().iter().flat_map(|selection| query_clauses(selection, names)));
+        let rows_of = self.rules().map(|_| self.receiver());
+        said.extend(
+            self.selection().iter().flat_map(|selection| query_clauses(selection, rows_of, names)),
+        );
         let mut say = |clause: Option<String>| said.extend(clause);
         say(self.unusual_null_values());
         for role in [Role::A, Role::B] {
@@ -77,7 +80,12 @@ impl Terms {
             true => a,
             false => format!("{}'s {a}; {}'s {b}", names.of(Role::A), names.of(Role::B)),
         };
-        let counted = "numbers, and a minimum, are of rows in place of keys; rows with equal fields count as one";
+        let counted = "numbers, and a minimum, are of rows in place of keys";
+        let repeats = self.selection().is_some_and(|selection| {
+            let declared = selection.declared(selection.side(self.receiver()));
+            declared.is_some_and(|declared| declared.keys() == Keys::Repeats)
+        });
+        let equal = if repeats { "" } else { "; rows with equal fields count as one" };
         let is_number = !self.query().kind.keeps_rows;
         let mut clauses = vec![
             format!("rows match by any of these rules: {}", rules.numbered()),
@@ -92,7 +100,7 @@ impl Terms {
             }
             .to_owned(),
         ];
-        clauses.extend(is_number.then(|| counted.to_owned()));
+        clauses.extend(is_number.then(|| format!("{counted}{equal}")));
         clauses
     }
 
@@ -148,8 +156,9 @@ impl Terms {
     }
 }
 
-/// Describes a query, the columns that each side declares for it, and the rows that count.
-fn query_clauses(selection: &Selection, names: &Names) -> Vec<String> {
+/// Describes a query, the columns that each side declares for it, and the rows that count. By rules, `counted` is the
+/// side whose rows are counted in place of keys.
+fn query_clauses(selection: &Selection, counted: Option<Role>, names: &Names) -> Vec<String> {
     let select = selection.select();
     let mut clauses = vec![format!("the query is `{select}`")];
     for side in Side::BOTH {
@@ -163,15 +172,23 @@ fn query_clauses(selection: &Selection, names: &Names) -> Vec<String> {
                     [] => String::new(),
                     _ => format!(", with {}", columns.join(", ")),
                 };
-                let keys = match declared.keys() {
-                    Keys::Unique => "each key in one row",
-                    Keys::Repeats => "several rows with one key",
+                let takes = selection.takes_numbers_or_labels(side);
+                let keys = match (declared.keys(), counted) {
+                    (Keys::Unique, None) => ", each key in one row",
+                    (Keys::Repeats, None) => ", several rows with one key",
+                    (Keys::Unique, Some(_)) if takes => ", no two rows with equal fields",
+                    (Keys::Repeats, Some(_)) if takes => ", several rows with equal fields",
+                    (_, Some(_)) => "",
                 };
-                format!("{name} has table `{side}`{columns}, {keys}")
+                format!("{name} has table `{side}`{columns}{keys}")
             }
         });
     }
     let [a, b] = Side::BOTH.map(|side| names.of(selection.role(side)));
+    clauses.extend(counted.map(|role| {
+        let (owner, other) = (names.of(role), names.of(role.other()));
+        format!("a row of {owner} counts once, however many rows of {other} it matches")
+    }));
     clauses.extend(select.filters_in_words(a, b));
     clauses
 }

@@ -255,6 +255,7 @@ impl Offer {
             minimum: self.minimum,
             noise: self.noise,
             is_told: self.learns != Learns::Nobody,
+            rules: self.rules.as_ref().map(|rules| rules.rules().len()),
             select: self.query.selected().cloned(),
             table: self.table.clone(),
         }
@@ -275,7 +276,8 @@ impl Offer {
         // This side has the role of the connecting one.
         let selection = self.selection(peer)?;
         let learner = if self.learns == Learns::Peer { Role::B } else { Role::A };
-        let labeller = selection.as_ref().and_then(|selection| selection.labeller());
+        let labeller = selection.as_ref();
+        let labeller = labeller.and_then(|selection| selection.labeller(self.rules.is_some()));
         let receiver_role = labeller.unwrap_or(learner);
         let learner = if self.learns == Learns::Both { receiver_role } else { learner };
         let peer_brings = self.query.peer_brings_values(self.brings_values);
@@ -319,7 +321,7 @@ impl Offer {
         let undeclared = QueryTable { side: mine.side.other(), declared: None };
         let peer = peer.unwrap_or(&undeclared);
         let judged = Selection::of_roles(select.clone(), [mine, peer])
-            .and_then(|selection| selection.judge(self.noise).map(|()| selection));
+            .and_then(|selection| selection.judge(&self.part()).map(|()| selection));
         let selection = judged.map_err(|why| Error::usage(Misuse::Query, why))?;
         Ok(Some(Arc::new(selection)))
     }
@@ -458,6 +460,7 @@ impl WireOffer {
             minimum: self.minimum,
             noise: self.noise,
             is_told: self.a_learns || self.b_learns,
+            rules: self.rules.as_ref().map(|rules| rules.rules().len()),
             select: self.query.selected().cloned(),
             table: self.table.clone(),
         }

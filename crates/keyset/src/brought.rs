@@ -21,8 +21,7 @@ pub(crate) enum Brought {
     Number,
     /// The numbers of a query, as eight bytes each.
     Query(Arc<QueryColumns>),
-    /// A hash of the row's fields, a number if there is a column of values, and if columns are sent the row's token and
-    /// their values.
+    /// A hash of the row's fields, its numbers, and if columns are sent the row's token and their values.
     Linked(Linked),
     /// The values of the columns to send. Each key has them from a limited number of its rows.
     Columns(SentColumns, Duplicates),
@@ -32,7 +31,12 @@ impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
         if reading.rules.is_some() {
             let (sent, ambiguous) = (reading.sends.clone(), reading.ambiguous);
-            return Self::Linked(Linked { has_number: reading.values.is_some(), sent, ambiguous });
+            let numbers = match (&reading.values, &reading.query) {
+                (Some(_), _) => LinkedNumbers::One,
+                (None, Some(columns)) => LinkedNumbers::Query(columns.clone()),
+                (None, None) => LinkedNumbers::None,
+            };
+            return Self::Linked(Linked { numbers, sent, ambiguous });
         }
         match (&reading.values, &reading.query, &reading.sends) {
             (Some(_), ..) => Self::Number,
@@ -63,12 +67,42 @@ impl Brought {
     }
 }
 
+/// The numbers that a row contributes whose keys rules make, as eight bytes each.
+#[derive(Debug, Clone)]
+pub(crate) enum LinkedNumbers {
+    /// None.
+    None,
+    /// One, of a column of values.
+    One,
+    /// Those of a query.
+    Query(Arc<QueryColumns>),
+}
+
+impl LinkedNumbers {
+    /// Returns how many there are.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::One => 1,
+            Self::Query(columns) => columns.slots().len(),
+        }
+    }
+
+    /// Returns the columns of the query.
+    pub(crate) fn query(&self) -> Option<&QueryColumns> {
+        match self {
+            Self::Query(columns) => Some(columns),
+            Self::None | Self::One => None,
+        }
+    }
+}
+
 /// The contribution of a row whose keys rules make. It begins with a hash of the row's fields, which differs between
 /// rows with different fields and which no key keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct Linked {
-    /// Whether a number follows the hash.
-    pub(crate) has_number: bool,
+    /// The numbers that follow the hash.
+    pub(crate) numbers: LinkedNumbers,
     /// The columns to send.
     pub(crate) sent: Option<SentColumns>,
     /// The treatment of ambiguous keys.
@@ -78,12 +112,7 @@ pub(crate) struct Linked {
 impl Linked {
     /// Returns the bytes that a row contributes.
     pub(crate) fn len(&self) -> usize {
-        FIELDS_HASH + self.number_len() + self.payload_len()
-    }
-
-    /// Returns the bytes of a row's number, if it has one.
-    pub(crate) fn number_len(&self) -> usize {
-        if self.has_number { size_of::<i64>() } else { 0 }
+        FIELDS_HASH + self.numbers.count() * size_of::<i64>() + self.payload_len()
     }
 
     /// Returns the bytes of a key's payload: of a row's token, and the values that are sent.

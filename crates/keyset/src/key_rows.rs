@@ -148,10 +148,12 @@ impl KeyRows {
         let too_many = |row| ExcessRow { row, of: Exceeded::Rows };
         let other_label = |row| ExcessRow { row, of: Exceeded::Labels };
         match brought {
-            Brought::Linked(linked) if linked.has_number => {
+            Brought::Linked(linked) if linked.numbers.count() > 0 => {
                 let numbers = of_rows.chunks_exact(linked.len());
-                let numbers = numbers.flat_map(|row| &row[FIELDS_HASH..]).copied();
-                self.add_up(&numbers.collect::<Vec<_>>(), 1, None).map_err(other_label)?;
+                let numbers: Vec<_> =
+                    numbers.flat_map(|row| &row[FIELDS_HASH..]).copied().collect();
+                let label = linked.numbers.query().and_then(|query| query.place(&Slot::Label));
+                self.add_up(&numbers, linked.numbers.count(), label).map_err(other_label)?;
             }
             Brought::Linked(linked) if linked.sent.is_some() => {
                 let bytes = linked.payload_len();
@@ -221,11 +223,13 @@ impl KeyRows {
                 // The keys that are left belong to one person each.
                 Brought::Linked(_) if nth == 0 && len > FIELDS_HASH => {
                     let rest = &mut linked[FIELDS_HASH..];
-                    match self.values.first() {
-                        Some(values) => rest.copy_from_slice(&values[at].to_le_bytes()),
-                        None => rest.copy_from_slice(
-                            &self.payloads[at * self.payload_len..][..self.payload_len],
-                        ),
+                    if self.values.is_empty() {
+                        let payload = &self.payloads[at * self.payload_len..];
+                        rest.copy_from_slice(&payload[..self.payload_len]);
+                    }
+                    for (room, values) in rest.chunks_exact_mut(size_of::<i64>()).zip(&self.values)
+                    {
+                        room.copy_from_slice(&values[at].to_le_bytes());
                     }
                     &linked
                 }
@@ -406,6 +410,7 @@ impl KeyRows {
     pub fn query(&self) -> Option<(&QueryColumns, &[Vec<i64>])> {
         match &self.brought {
             Brought::Query(columns) => Some((columns, &self.values)),
+            Brought::Linked(linked) => Some((linked.numbers.query()?, &self.values)),
             _ => None,
         }
     }

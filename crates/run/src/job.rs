@@ -28,6 +28,7 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key::{Duplicates, KeyColumn, Nulls},
+    query_columns::{QueryColumns, Slot},
     reading::Reading,
     table_keys::TableKeys,
 };
@@ -378,7 +379,12 @@ impl Job {
         // A helper among several parties has no table of the query.
         let selection = terms.selection().filter(|_| self.offer.table.is_some());
         let query = selection.and_then(|selection| selection.columns(role));
-        let is_unique = query.as_ref().is_some_and(|columns| columns.keys() == Keys::Unique);
+        // By rules, equal rows of a side whose numbers are not taken count as one.
+        let is_taken = |columns: &&QueryColumns| {
+            rules.is_none() || columns.slots().iter().any(|slot| *slot != Slot::Row)
+        };
+        let query_keys = query.as_ref().filter(is_taken).map(QueryColumns::keys);
+        let is_unique = query_keys == Some(Keys::Unique);
         Ok(Reading {
             keys: self.key_columns(),
             identifiers: self.offer.identifiers.clone(),

@@ -12,7 +12,21 @@ impl Select {
     /// Describes the facts that a side learns from a query, with the names of both sides, as phrases that continue
     /// "learns".
     pub fn phrases(&self, a: &str, b: &str, shape: Option<&Shape>) -> Vec<String> {
-        let words = Wording { names: [a, b], shape };
+        self.phrases_in(&Wording { names: [a, b], shape, rows_of: None })
+    }
+
+    /// Describes the same facts if rows of this side are counted in place of keys, because rules match them.
+    pub fn phrases_of_rows(
+        &self,
+        a: &str,
+        b: &str,
+        shape: Option<&Shape>,
+        side: Side,
+    ) -> Vec<String> {
+        self.phrases_in(&Wording { names: [a, b], shape, rows_of: Some(side) })
+    }
+
+    fn phrases_in(&self, words: &Wording<'_>) -> Vec<String> {
         let groups: Vec<_> =
             (0..).zip(&self.labels).map(|(i, label)| words.label(i, label)).collect();
         let mut aggregates: Vec<String> = Vec::new();
@@ -25,18 +39,23 @@ impl Select {
             }
         }
         let aggregates = all(&aggregates);
-        let least = self.least_keys();
+        let least = words.least(self.least);
         let mut phrases = vec![match (groups.is_empty(), self.least) {
             (true, 0) => aggregates,
-            (true, least) => {
-                let be = if least == 1 { "is" } else { "are" };
-                format!("{aggregates}, if there {be} {}", self.least_keys())
+            (true, number) => {
+                let be = if number == 1 { "is" } else { "are" };
+                format!("{aggregates}, if there {be} {least}")
             }
             (false, 0) => format!("{aggregates}, for {}", all(&groups)),
             (false, _) => format!("{aggregates}, for {} with {least}", all(&groups)),
         }];
         if let Some(as_of) = self.as_of() {
             phrases[0] += &words.join(as_of);
+        }
+        if let Some(side) = words.rows_of {
+            let [owner, other] = [side, side.other()].map(|side| words.names[side.index()]);
+            phrases[0] +=
+                &format!(", over {owner}'s rows that match a row of {other} by one of the rules");
         }
         if self.has_remainder {
             phrases.push(format!("the same for all other groups together, if they have {least}"));
@@ -53,22 +72,35 @@ impl Select {
         });
         filters.collect()
     }
-
-    fn least_keys(&self) -> String {
-        match self.least {
-            1 => "at least 1 shared key".to_owned(),
-            least => format!("at least {least} shared keys"),
-        }
-    }
 }
 
 /// The names of both sides, and what is known of the query.
 struct Wording<'a> {
     names: [&'a str; 2],
     shape: Option<&'a Shape>,
+    /// The side whose rows are counted in place of keys, if rules match them.
+    rows_of: Option<Side>,
 }
 
 impl Wording<'_> {
+    /// Returns the words for at least this number of keys, or of rows in place of keys.
+    fn least(&self, number: u64) -> String {
+        let unit = match (self.rows_of, number) {
+            (None, 1) => "shared key",
+            (None, _) => "shared keys",
+            (Some(_), 1) => "row",
+            (Some(_), _) => "rows",
+        };
+        let different = if self.repeats_rows() { " with different fields" } else { "" };
+        format!("at least {number} {unit}{different}")
+    }
+
+    /// Returns whether rows are counted, also those that are equal.
+    fn repeats_rows(&self) -> bool {
+        let keys = self.rows_of.zip(self.shape).map(|(side, shape)| shape.keys[side.index()]);
+        keys == Some(Keys::Repeats)
+    }
+
     fn column(&self, column: &ColumnRef) -> String {
         format!("{}'s `{}`", self.names[column.side.index()], column.name)
     }
@@ -126,6 +158,12 @@ impl Wording<'_> {
 
     fn aggregate(&self, aggregate: &Aggregate) -> String {
         match aggregate {
+            Aggregate::CountKeys(_) if self.repeats_rows() => {
+                "the number of rows with different fields".to_owned()
+            }
+            Aggregate::CountAll | Aggregate::CountKeys(_) if self.rows_of.is_some() => {
+                "the number of rows".to_owned()
+            }
             Aggregate::CountAll => match self.shape.map(|shape| shape.keys) {
                 Some([Keys::Unique, Keys::Unique]) => "the number of shared keys".to_owned(),
                 _ => "the number of rows with shared keys".to_owned(),

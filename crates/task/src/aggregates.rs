@@ -23,6 +23,7 @@ use vesica_psi::{
 use vesica_table::output::Access;
 
 use crate::{
+    by_rules::whole_sets,
     disclosure::{Fact, Measure, Scenario, Secret},
     gather::{ByPartitions, End, FoundPieces},
     interface::{
@@ -366,10 +367,7 @@ impl Method for Computing {
         let query = self.number.query(request);
         match self.method.answers(&query) {
             true => Ok(Candidate::method(self.method, query)),
-            false if query.people.is_some() && query.partitions > 1 => {
-                let said = "by rules, a row has keys in several partitions: give both sides the memory for whole sets";
-                Err(Difference::of_both("partitions", said.to_owned()))
-            }
+            false if query.people.is_some() && query.partitions > 1 => Err(whole_sets()),
             false => Err(Difference::of_both(
                 "answer",
                 format!("`{}` does not answer this with this minimum or noise", self.method.key),

@@ -1,5 +1,6 @@
 //! Rows that match by rules, each with the rules by which it matches.
 
+use vesica_core::difference::Difference;
 use vesica_keyset::{key_number::KeyNumber, key_rows::KeyRows};
 use vesica_table::{
     row_number::RowNumber,
@@ -7,6 +8,13 @@ use vesica_table::{
 };
 
 use crate::{interface::WantedRows, outcome::Outcome};
+
+/// Returns the reason why the keys of people are not compared in partitions.
+pub(super) fn whole_sets() -> Difference {
+    let said =
+        "by rules, a row has keys in several partitions: give both sides the memory for whole sets";
+    Difference::of_both("partitions", said.to_owned())
+}
 
 /// The matched rows, ascending, each with a bit for each rule by which it matches.
 pub(super) struct LinkedRows(Vec<(RowNumber, u32)>);

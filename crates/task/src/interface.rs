@@ -141,6 +141,8 @@ pub struct Part {
     pub aligns: bool,
     /// Whether any side learns the result.
     pub is_told: bool,
+    /// The most keys of a row, if rules make the keys.
+    pub rules: Option<usize>,
     /// The query, if it is in the language of queries.
     pub select: Option<Arc<Select>>,
     /// The side's table in such a query.

@@ -14,8 +14,8 @@ impl Offer {
         let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
         let Some(ambiguous) = self.query.kind.takes_rules else {
             return refused(
-                "only rows, joins, counts, sums and thresholds take rules (--match): in other answers, a row that matches by \
-                 two rules would count twice; name one --key",
+                "a sum of products takes no rules (--match): a row may match several rows of the other side, whose numbers would \
+                 all be factors of its own; name one --key",
             );
         };
         if ambiguous != rules.ambiguous() {

@@ -274,7 +274,7 @@ fn rules_are_for_rows_in_no_common_order() {
     for (change, said, fault) in [
         (
             (|o| o.query = Query::PRODUCTS) as fn(&mut Offer),
-            "in other answers, a row that matches by two rules would count twice",
+            "a sum of products takes no rules (--match)",
             refused,
         ),
         (|o| o.identifiers = vec![1, 3], "leave out identifiers", refused),

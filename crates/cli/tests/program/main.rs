@@ -34,6 +34,7 @@ mod kept_files;
 mod linked;
 mod linked_join;
 mod linked_numbers;
+mod linked_queries;
 #[cfg(unix)]
 mod losses;
 mod meeting;

@@ -76,6 +76,9 @@ pub enum Fact {
     Query {
         /// The query, and the columns that both sides declare.
         selection: Selection,
+        /// The side whose rows are counted in place of keys, if rules make the keys.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows_of: Option<Role>,
         /// The noise that hides a single key in all numbers together.
         noise: Option<Noise>,
         /// The numbers of groups, if they are known.

@@ -201,9 +201,13 @@ impl Fact {
             Self::Number { of, rows_of: Some(side), minimum, answer, .. } => {
                 number_of_rows(*of, *side, *minimum, *answer, learner, names)
             }
-            Self::Query { selection, noise, cells } => {
+            Self::Query { selection, rows_of, noise, cells } => {
                 let [a, b] = selection.names(|role| names.of(role));
-                let said = selection.select().phrases(a, b, selection.shape());
+                let (select, shape) = (selection.select(), selection.shape());
+                let said = match rows_of.map(|role| selection.side(role)) {
+                    None => select.phrases(a, b, shape),
+                    Some(side) => select.phrases_of_rows(a, b, shape, side),
+                };
                 let rows = cells.map(|cells| format!(" ({} shown)", counted(cells.shown, "row")));
                 let noise = noise.map(|noise| {
                     format!(", with noise that hides any single key ({} in all)", noise.describe())

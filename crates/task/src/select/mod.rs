@@ -5,6 +5,7 @@
 //! slots of [`QueryColumns`](vesica_keyset::query_columns::QueryColumns); a `Route` leads from the query to the
 //! engine's plan and back; the result is a table.
 
+mod by_rules;
 mod plan;
 mod run;
 mod selection;
@@ -19,10 +20,11 @@ use vesica_core::{
     parties::Role,
     words::counted,
 };
+use vesica_keyset::linked::AmbiguousKeys;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Sizes, Status, aggregate};
-use vesica_select::Select;
+use vesica_select::{Declared, Keys, Select, Side};
 use vesica_table::output::Access;
 
 pub use self::selection::{QueryTable, Selection};
@@ -32,9 +34,9 @@ use self::{
     run::Selecting,
 };
 use crate::{
+    by_rules::whole_sets,
     disclosure::{Fact, Scenario, Secret},
     interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
-    noise::Noise,
     outcome::Outcome,
     query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
 };
@@ -56,7 +58,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Select,
     takes_columns: false,
     takes_identifiers: false,
-    takes_rules: None,
+    takes_rules: Some(AmbiguousKeys::ByNoRule),
     takes_order: false,
     is_told: true,
     keeps_rows: false,
@@ -85,6 +87,11 @@ impl Task for Selected {
         let Some(declared) = &table.declared else {
             return refused(format!("declare the columns of this side's table `{}`", table.side));
         };
+        if part.rules.is_some() {
+            let repeats = |side| side == table.side && declared.keys() == Keys::Repeats;
+            by_rules::check(select, Side::BOTH.map(repeats))
+                .map_err(|why| Error::usage(Misuse::Query, why))?;
+        }
         let used = select.columns(table.side);
         let undeclared = used.iter().find(|used| declared.column(used.name).is_none());
         if let Some(used) = undeclared {
@@ -122,7 +129,7 @@ impl Task for Selected {
             return Some(Difference { what: "table of the query", here, there });
         }
         let judged = Selection::of_roles(select.clone(), [mine, others]);
-        let judged = judged.and_then(|selection| selection.judge(ours.noise));
+        let judged = judged.and_then(|selection| selection.judge(ours));
         judged.err().map(|why| Difference::of_both("query", why))
     }
 
@@ -139,6 +146,7 @@ impl Task for Selected {
         selection
             .map(|selection| Fact::Query {
                 selection,
+                rows_of: (!scenario.rules.is_empty()).then_some(scenario.receiver),
                 noise: scenario.noise,
                 cells: scenario.cells,
             })
@@ -148,8 +156,11 @@ impl Task for Selected {
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
         let exact = scenario.noise.map(|_| Secret::ExactNumber);
-        [Secret::Members, Secret::Values]
+        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
+        [Secret::Members]
             .into_iter()
+            .chain(of_rules)
+            .chain([Secret::Values])
             .chain(exact)
             .chain([Secret::AllColumns])
             .collect()
@@ -159,7 +170,10 @@ impl Task for Selected {
         let cells = outcome.cells?;
         let suppressed = match cells.suppressed {
             0 => String::new(),
-            few => format!("; {} with too few keys", counted(few, "group")),
+            few => {
+                let unit = if context.by_rules { "rows" } else { "keys" };
+                format!("; {} with too few {unit}", counted(few, "group"))
+            }
         };
         Some((context.written)(counted(cells.shown, "row")) + &suppressed)
     }
@@ -185,6 +199,9 @@ impl Method for Selecting {
         let undeclared =
             || Difference::of_both("query", "a side has yet to declare its columns".to_owned());
         let plan = request.route().ok_or_else(undeclared)?.plan;
+        if request.rules.is_some() && request.partitions > 1 {
+            return Err(whole_sets());
+        }
         Ok(Candidate::plan(ENGINE, &plan))
     }
 
@@ -193,6 +210,9 @@ impl Method for Selecting {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        if call.request.rules.is_some() {
+            return None;
+        }
         Some(Box::new(run::QueryMethod::new(call.clone())?))
     }
 
@@ -208,15 +228,21 @@ impl Method for Selecting {
 }
 
 impl Selection {
-    /// Refuses a query that the engine cannot answer, with this noise.
+    /// Refuses a query that the engine cannot answer, with the noise and the rules of a side's part.
     ///
     /// # Errors
     /// The reason.
-    pub fn judge(&self, noise: Option<Noise>) -> std::result::Result<(), String> {
+    pub fn judge(&self, part: &Part) -> std::result::Result<(), String> {
+        let Part { noise, rules, .. } = *part;
+        if rules.is_some() {
+            let keys = |side| self.declared(side).map(Declared::keys);
+            let repeats = |side| keys(side) == Some(Keys::Repeats);
+            by_rules::check(self.select(), Side::BOTH.map(repeats))?;
+        }
         let Some(shape) = self.shape() else { return Ok(()) };
         let sizes = Sizes { sender: 1, receiver: 1 };
-        let receiver = self.labeller().unwrap_or(Role::A);
-        let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
+        let receiver = self.labeller(rules.is_some()).unwrap_or(Role::A);
+        let between = Between { receiver, learner: receiver, sizes, partitions: 1, people: rules };
         Route::new(self, shape, between, noise).map(drop)
     }
 }
@@ -226,8 +252,11 @@ impl Request {
     pub(crate) fn route(&self) -> Option<Route> {
         let selection = self.selection.as_deref()?;
         let shape = selection.shape()?;
-        let Self { sizes, partitions, receiver, learner, noise, .. } = *self;
+        let Self { sizes, partitions, receiver, learner, noise, rules, .. } = *self;
+        // People are in whole sets; a candidate refuses partitions of them.
+        let people = rules.filter(|_| partitions == 1);
+        let between = Between { receiver, learner, sizes, partitions, people };
         // Offers have only noise that is valid.
-        Route::new(selection, shape, Between { receiver, learner, sizes, partitions }, noise).ok()
+        Route::new(selection, shape, between, noise).ok()
     }
 }

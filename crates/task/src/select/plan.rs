@@ -40,7 +40,7 @@ impl Route {
     pub(crate) fn new(
         selection: &Selection,
         shape: &Shape,
-        Between { receiver, learner, sizes, partitions }: Between,
+        Between { receiver, learner, sizes, partitions, people }: Between,
         noise: Option<Noise>,
     ) -> Result<Self, String> {
         let select = selection.select();
@@ -160,7 +160,7 @@ impl Route {
             groups,
             other_groups,
             lookup,
-            people: None,
+            people,
             cells,
         };
         check_spread(&plan, table)?;
@@ -228,6 +228,8 @@ pub(crate) struct Between {
     pub(crate) sizes: Sizes,
     /// The number of partitions.
     pub(crate) partitions: usize,
+    /// The most keys of a row, if rules make the keys.
+    pub(crate) people: Option<usize>,
 }
 
 /// Returns the most by which a key changes a sum.
@@ -301,7 +303,8 @@ mod tests {
         let sizes = Sizes { sender: 3, receiver: 3 };
         let items = [1, 2, 3].map(Block);
         for (receiver, owner) in [(Role::A, Owner::Other), (Role::B, Owner::Table)] {
-            let between = Between { receiver, learner: receiver, sizes, partitions: 1 };
+            let between =
+                Between { receiver, learner: receiver, sizes, partitions: 1, people: None };
             let route = Route::new(&selection, selection.shape().unwrap(), between, None).unwrap();
             let input = Input { columns: &[&[1000; 3]], ..Input::new(Items::from(&items[..])) };
             route.plan.check(owner, input).unwrap();

@@ -201,9 +201,10 @@ impl<'s> KeyNumbers<'s> {
         Self { counted, columns: made, labels, positions, choices: Vec::new(), groups, left }
     }
 
-    /// Runs a party on the items of these keys.
+    /// Runs a party on the items of these keys, which belong to these people if the plan has some.
     fn run<T>(
         &self,
+        people: &[Option<u32>],
         party: Box<dyn for<'a> vesica_psi::Party<Input<'a>, T>>,
         items: Items<'_>,
         texts: &[u8],
@@ -217,6 +218,7 @@ impl<'s> KeyNumbers<'s> {
             labels: &self.labels,
             positions: &self.positions,
             choices: &self.choices,
+            people,
             texts,
             ..Input::new(items)
         };
@@ -275,7 +277,9 @@ impl Party for WholeSets {
         let Self { method, party } = *self;
         let numbers = KeyNumbers::of(set, &method.secret);
         let texts = method.texts(&numbers.groups);
-        let opened = numbers.run(party, items, &texts, channel, rng)?;
+        let has_people = method.route.plan.people.is_some() && method.call.receives();
+        let people = if has_people { set.people() } else { Vec::new() };
+        let opened = numbers.run(&people, party, items, &texts, channel, rng)?;
         channel.flush()?;
         let KeyNumbers { groups, left, .. } = numbers;
         let unrevealed = method.unrevealed(opened, &groups, left, channel);
@@ -312,7 +316,7 @@ impl ByPartitions for QueryMethod {
     ) -> vesica_psi::Result<Option<CellsPiece>> {
         let Partition { set, items, .. } = partition;
         let numbers = KeyNumbers::of(set, &self.secret);
-        let shares = numbers.run(party, items.items(), &[], channel, rng)?;
+        let shares = numbers.run(&[], party, items.items(), &[], channel, rng)?;
         Ok(Some(CellsPiece { shares, left: numbers.left }))
     }
 

@@ -7,6 +7,8 @@ use vesica_core::parties::Role;
 use vesica_keyset::query_columns::QueryColumns;
 use vesica_select::{Declared, Keys, LabelShape, LabelValues, Select, Shape, Side};
 
+use super::by_rules;
+
 /// A side's table in a query: its letter, and the columns that the side declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTable {
@@ -156,8 +158,11 @@ impl Selection {
 
     /// Returns the side that has the table of circuit PSI if rows are looked up, or if there are groups: the one whose
     /// rows are found, or the one with labels. If both have some, it is the one whose labels are private, the one whose
-    /// numbers are not added up, or the one with more groups.
-    pub fn labeller(&self) -> Option<Role> {
+    /// numbers are not added up, or the one with more groups. By rules, it is the side with labels or numbers.
+    pub fn labeller(&self, by_rules: bool) -> Option<Role> {
+        if by_rules {
+            return by_rules::counted(&self.select).map(|side| self.role(side));
+        }
         if let Some(as_of) = self.select.as_of() {
             return Some(self.role(as_of.earlier()));
         }
@@ -174,6 +179,11 @@ impl Selection {
             (is_private, !adds_up, own.map(LabelShape::count).product::<u64>())
         };
         Some(self.role(if rank(Side::B) > rank(Side::A) { Side::B } else { Side::A }))
+    }
+
+    /// Returns whether the query takes numbers or labels of a side, and not only conditions.
+    pub fn takes_numbers_or_labels(&self, side: Side) -> bool {
+        by_rules::takes(&self.select, side)
     }
 
     /// Returns whether only the owner of a label knows it.

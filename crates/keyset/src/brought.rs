@@ -74,7 +74,7 @@ pub(crate) enum LinkedNumbers {
     None,
     /// One, of a column of values.
     One,
-    /// Those of a query.
+    /// The numbers of a query.
     Query(Arc<QueryColumns>),
 }
 

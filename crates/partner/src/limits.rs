@@ -37,6 +37,9 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
             "threshold-first requires a query for rows, and min-result"
         } else if offer.security > Security::SemiHonest {
             "threshold-first is computed by circuit PSI, which is secure only against semi-honest parties"
+        } else if offer.rules.is_some() || !offer.identifiers.is_empty() {
+            // A person with eight keys in common would pass for eight shared rows.
+            "threshold-first counts keys, and with rules or identifiers a row has several: name one key, or leave it out"
         } else {
             ""
         };

@@ -126,7 +126,7 @@ fn groups_are_of_rows_that_count_once() {
 }
 
 /// A row matches if a row of the other side does that passes the other side's filter. Without numbers and labels, the
-/// rows are those of the side that learns, and equal ones count as one.
+/// the learning side's rows are counted, and equal ones count as one.
 #[test]
 fn filters_of_both_sides_hold() {
     let (lab, TwoTables { ours, theirs }) = repeated(700, 4);

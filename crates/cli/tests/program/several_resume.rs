@@ -75,8 +75,16 @@ fn a_run_goes_on_after_any_party_was_killed() {
     let all = |_: usize| vec!["--learners", "all"];
     let sum = |party: usize| vec!["--answer", if party == 2 { "sum:v" } else { "sum" }];
     let holders = |_: usize| vec!["--at-least", "2"];
-    let scenarios: [&dyn Fn(usize) -> Vec<&'static str>; 4] = [&plain, &all, &sum, &holders];
-    for (scenario, (flags, killed)) in scenarios.into_iter().zip([0, 1, 2, 1]).enumerate() {
+    let join = |party: usize| if party == 2 { vec!["--send", "v"] } else { vec!["--receive"] };
+    let query = |party: usize| {
+        let asked =
+            "SELECT b.v, count(*) FROM a JOIN b USING (key) GROUP BY b.v HAVING count(*) >= 2";
+        let declared: &[_] = if party == 2 { &["--column", "v:{0,1,2,3,4,5,6}"] } else { &[] };
+        [&["--query", asked], declared].concat()
+    };
+    let scenarios: [&dyn Fn(usize) -> Vec<&'static str>; 6] =
+        [&plain, &all, &sum, &holders, &join, &query];
+    for (scenario, (flags, killed)) in scenarios.into_iter().zip([0, 1, 2, 1, 2, 1]).enumerate() {
         let circle = circle();
         for (party, ended) in interrupted(&circle, flags, killed).iter().enumerate() {
             if party != killed {
@@ -102,9 +110,20 @@ fn a_run_goes_on_after_any_party_was_killed() {
                 let sum: u32 = shared.iter().map(|key| key % 7).sum();
                 assert_eq!(circle.report(0)["answer"]["value"], sum.to_string());
             }
-            _ => {
+            3 => {
                 let rows = rows.replace('\n', ",club bank\n");
                 assert_eq!(output(0), format!("k,v,holders\n{rows}"));
+            }
+            4 => {
+                let joined = shared.iter().map(|key| format!("{key},{0},{0}\n", key % 7));
+                let joined = joined.collect::<String>();
+                assert_eq!(output(0), format!("k,v,peer_v\n{joined}"));
+            }
+            _ => {
+                let count = |v: u32| shared.iter().filter(|key| **key % 7 == v).count();
+                let cells = (0..7).map(|v| format!("{v},{},shown\n", count(v)));
+                let cells = cells.collect::<String>();
+                assert_eq!(output(0), format!("b.v,count(*),cell\n{cells}"));
             }
         }
     }

@@ -41,8 +41,8 @@ impl Server {
         Self::of_guests(address, me, peers, patience, Guests::for_calls(&[CallKind::Run]))
     }
 
-    /// Like [`Server::bind`], also for parties that gather several others. Each has a place for a few calls until it has
-    /// said for whom it calls; a [`Lobby`](super::Lobby) bounds their connections from then on.
+    /// Like [`Server::bind`], also for parties that gather several others. Each has a place for a few calls until it
+    /// has said for whom it calls; a [`Lobby`](super::Lobby) bounds their connections from then on.
     ///
     /// # Errors
     /// Same as [`Server::bind`].

@@ -264,6 +264,8 @@ fn rules_are_for_queries_that_they_can_limit() {
     assert!(limited(&offer(), &first).is_ok());
     assert!(usage(limited(&query(Query::COUNT), &first)).contains("a query for rows"));
     assert!(usage(limited(&malicious, &first)).contains("only against semi-honest parties"));
+    let several = Offer { keys: vec![Normalize::NONE; 2], identifiers: vec![1, 1], ..offer() };
+    assert!(usage(limited(&several, &first)).contains("a row has several"));
     let alone = rule("{\"threshold_first\":true}");
     assert!(usage(limited(&offer(), &alone)).contains("and min-result"));
 }

@@ -5,8 +5,8 @@
 
 use vesica_select::{Select, Side};
 
-/// Returns the side whose rows a query counts: the one whose numbers or labels it takes. `None` if it takes those of
-/// neither, or of both.
+/// Returns the side whose rows a query counts: the one whose numbers or labels it takes. `None` if that is neither
+/// side, or both.
 pub(super) fn counted(select: &Select) -> Option<Side> {
     let mut sides = Side::BOTH.into_iter().filter(|side| takes(select, *side));
     sides.next().filter(|_| sides.next().is_none())
@@ -25,8 +25,8 @@ fn first_taken(select: &Select, side: Side) -> Option<String> {
     taken.next().map(|column| format!("{side}.{}", column.name))
 }
 
-/// Refuses a query that is not well defined if a row may match several rows. `repeats` says of
-/// which sides several rows with one key are declared, as far as it is known.
+/// Refuses a query that is not well defined if a row may match several rows. `repeats` is whether each side has declared
+/// several rows with one key, as far as it is known.
 ///
 /// # Errors
 /// The reason, and the way out of it.

@@ -371,7 +371,7 @@ fn a_tampered_record_is_noticed() {
     );
 }
 
-/// A server welcomes a caller or gives one of the known reasons; greetings of callers are none of its own.
+/// A server welcomes a caller or gives one of the known reasons, and never greets as a caller.
 #[test]
 fn a_caller_accepts_only_greetings_of_a_server() {
     for (greeting, expected) in [

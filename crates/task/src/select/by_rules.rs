@@ -25,8 +25,8 @@ fn first_taken(select: &Select, side: Side) -> Option<String> {
     taken.next().map(|column| format!("{side}.{}", column.name))
 }
 
-/// Refuses a query that is not well defined if a row may match several rows. `repeats` is whether each side has declared
-/// several rows with one key, as far as it is known.
+/// Refuses a query that is not well defined if a row may match several rows. `repeats` is whether each side has
+/// declared several rows with one key, as far as it is known.
 ///
 /// # Errors
 /// The reason, and the way out of it.

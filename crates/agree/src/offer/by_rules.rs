@@ -14,8 +14,8 @@ impl Offer {
         let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
         let Some(ambiguous) = self.query.kind.takes_rules else {
             return refused(
-                "a sum of products takes no rules (--match): a row may match several rows of the other side, whose numbers would \
-                 all be factors of its own; name one --key",
+                "sums of products and secret shares take no rules (--match): a row that matches by two rules would count \
+                 twice in them; name one --key",
             );
         };
         if ambiguous != rules.ambiguous() {

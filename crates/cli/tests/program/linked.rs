@@ -231,8 +231,9 @@ fn rules_are_refused_where_they_would_mislead() {
     for (more, said) in [
         (
             &["--answer", "products:person"][..],
-            "in other answers, a row that matches by two rules would count twice",
+            "sums of products and secret shares take no rules (--match)",
         ),
+        (&["--answer", "shares"], "would count twice in them; name one --key"),
         (
             &["--send", "person", "--learns", "peer", "--duplicates", "all:2"],
             "send one row per key",

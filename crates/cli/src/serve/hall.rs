@@ -50,7 +50,7 @@ impl Drop for Busy {
 }
 
 impl JointJob {
-    /// Returns a place for a run of this job, if a party calls this side and there is no other run of its agreement.
+    /// Returns a place for a run of this job, if a party calls this side and no run of its agreement is under way.
     pub fn begin(&self) -> Option<Busy> {
         let hall = &self.hall;
         let begins = hall.lobby.is_called() && !hall.is_busy.swap(true, Ordering::SeqCst);

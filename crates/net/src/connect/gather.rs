@@ -85,8 +85,8 @@ impl Gathering<'_> {
     /// matter.
     ///
     /// # Errors
-    /// The errors of [`dial`]; [`Error::Bind`]; and [`Error::Absent`] with the names of the parties that have not come
-    /// when the time has run out.
+    /// As [`dial`](super::dial()); [`Error::Bind`]; and [`Error::Absent`] with the names of the parties that have not
+    /// come when the time has run out.
     ///
     /// # Panics
     /// If this party or the hub is not one of the parties, or the hub has no address although parties meet there.

@@ -5,7 +5,7 @@
 //! places](places()) may hold two file descriptors and about 100 KiB.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::{self, Write},
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
@@ -60,9 +60,8 @@ pub(super) struct Admitted {
 /// The parties that are in a run.
 #[derive(Debug, Clone)]
 pub(super) struct Guests {
-    there: Arc<Mutex<BTreeSet<Fingerprint>>>,
-    /// The calls of gathering parties that are being heard.
-    heard: Arc<Mutex<BTreeMap<Fingerprint, usize>>>,
+    /// The number of places that each has for each kind of call.
+    there: Arc<Mutex<BTreeMap<(Fingerprint, CallKind), usize>>>,
     /// Whether each of them may be there several times.
     again: bool,
     /// The kinds of calls for which they come.
@@ -89,7 +88,7 @@ pub(super) struct Guest {
 impl Guests {
     /// Creates guests that come for these kinds of calls. Each may be in one run of two, and gather at any time.
     pub(super) fn for_calls(calls: &'static [CallKind]) -> Self {
-        Self { there: Arc::default(), heard: Arc::default(), again: false, calls, paces: None }
+        Self { there: Arc::default(), again: false, calls, paces: None }
     }
 
     /// Lets each be present several times.
@@ -118,13 +117,14 @@ impl Guests {
             return Err(Greeting::OtherKind);
         }
         let is_run = call == CallKind::Run;
+        let most = match is_run {
+            true if self.again => usize::MAX,
+            true => 1,
+            false => MOST_HEARD,
+        };
         let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_run && there.contains(&peer) && !self.again {
-            return Err(Greeting::InARun);
-        }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = heard.get(&peer).copied().unwrap_or_default();
-        if !is_run && count >= MOST_HEARD {
+        let taken = there.get(&(peer, call)).copied().unwrap_or_default();
+        if taken >= most {
             return Err(Greeting::InARun);
         }
         let may_come = |paces: &GuestPaces| {
@@ -134,24 +134,17 @@ impl Guests {
         if !self.paces.as_ref().is_none_or(may_come) {
             return Err(Greeting::Later);
         }
-        match is_run {
-            true => drop(there.insert(peer)),
-            false => drop(heard.insert(peer, count + 1)),
-        }
+        there.insert((peer, call), taken + 1);
         Ok(Guest { peer, call, guests: self.clone() })
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if self.call == CallKind::Run {
-            self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
-            return;
-        }
-        let mut heard = self.guests.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = heard.get_mut(&self.peer) {
-            *count -= 1;
-            heard.retain(|_, count| *count > 0);
+        let mut there = self.guests.there.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = there.get_mut(&(self.peer, self.call)) {
+            *taken -= 1;
+            there.retain(|_, taken| *taken > 0);
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) enum Greeting {
 }
 
 /// The kind of connection that a caller asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallKind {
     /// The first connection of a run between two parties.
     Run,

@@ -173,8 +173,8 @@ impl Terms {
         }
     }
 
-    /// Returns the protocol's receiver: in a query by group the side that has the labels, by rules the side whose numbers
-    /// a query adds up, else the side that learns, or the connecting one if both or neither learn.
+    /// Returns the protocol's receiver: in a query by group the side that has the labels, by rules the side whose
+    /// numbers a query adds up, else the side that learns, or the connecting one if both or neither learn.
     pub fn receiver(&self) -> Role {
         let labeller =
             self.selection().and_then(|selection| selection.labeller(self.rules.is_some()));

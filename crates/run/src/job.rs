@@ -56,6 +56,7 @@ use self::ending::stage;
 use crate::{
     diagnosis::Diagnosis,
     journal::{Journal, Resume, Run},
+    meet::noted,
     report::Report,
     seat::Seat,
     session::{Computed, Others, Session, Setting},
@@ -295,11 +296,7 @@ impl Job {
     /// As [`Job::check`], and [`Error::Input`].
     pub fn prepare(self) -> Result<Ready> {
         let partnership = self.partnership.clone();
-        let ready = self.open();
-        if let (Err(error), Some(partnership)) = (&ready, partnership) {
-            partnership.failed(None, error)?;
-        }
-        ready
+        noted(self.open(), partnership.as_ref())
     }
 
     /// Does the same as [`Job::prepare`], but gives up when the token is cancelled, even while it waits for the writer

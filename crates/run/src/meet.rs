@@ -50,11 +50,7 @@ impl Way {
         meeting: &Meeting<'_>,
         partnership: Option<&Partnership>,
     ) -> Result<(Role, Channel)> {
-        let met = self.reach(meeting);
-        if let (Err(error), Some(partnership)) = (&met, partnership) {
-            partnership.failed(None, error)?;
-        }
-        met
+        noted(self.reach(meeting), partnership)
     }
 
     fn reach(&self, meeting: &Meeting<'_>) -> Result<(Role, Channel)> {
@@ -74,6 +70,17 @@ impl Way {
         };
         Ok((role, connection.into_channel()?))
     }
+}
+
+/// Records a failure before a run in the ledger, under an agreement.
+///
+/// # Errors
+/// That failure, or [`Error::Ledger`](vesica_core::error::Error::Ledger).
+pub(crate) fn noted<T>(ended: Result<T>, partnership: Option<&Partnership>) -> Result<T> {
+    if let (Err(error), Some(partnership)) = (&ended, partnership) {
+        partnership.failed(None, error)?;
+    }
+    ended
 }
 
 fn role_of(side: Side) -> Role {

@@ -16,7 +16,10 @@ use vesica_net::{
 use vesica_partner::partnership::Partnership;
 use vesica_table::remote::exchange_folder;
 
-use crate::{meet::to_bind, seat::Seat};
+use crate::{
+    meet::{noted, to_bind},
+    seat::Seat,
+};
 
 /// The way in which several parties reach each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,11 +70,7 @@ impl Venue {
         meeting: &Meeting<'_>,
         partnership: Option<&Partnership>,
     ) -> Result<Met> {
-        let met = self.reach(seat, members, meeting, partnership);
-        if let (Err(error), Some(partnership)) = (&met, partnership) {
-            partnership.failed(None, error)?;
-        }
-        met
+        noted(self.reach(seat, members, meeting, partnership), partnership)
     }
 
     fn reach(
@@ -158,14 +157,9 @@ impl ServedParties {
         partnership: &Partnership,
     ) -> Result<Met> {
         let gathering = gathering(self.name, &self.seat, &self.members, None)?;
-        match gathering.gather_at(lobby, meeting) {
-            Ok(channels) => Ok(Met { channels, host: None }),
-            Err(error) => {
-                let error = error.into();
-                partnership.failed(None, &error)?;
-                Err(error)
-            }
-        }
+        let met = gathering.gather_at(lobby, meeting).map_err(Error::from);
+        let channels = noted(met, Some(partnership))?;
+        Ok(Met { channels, host: None })
     }
 }
 

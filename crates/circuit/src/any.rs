@@ -13,6 +13,9 @@
 //!   positions i and i + δ are of one group. That is a [look-up](crate::lookup): S's table has the result for all
 //!   values of f_i and of T's shares of both bits, which are T's position in it. After it, x_i is whether any of the
 //!   next 2δ bits from position i on is 1, as far as they are of its group.
+//! - **A4.** At other positions than a group's first are now bits of the rest of a group, which must not be shown. If
+//!   bits are opened or kept, x_i := f_i·x_i, where f_i says whether a group begins at position i: S's table is 0 and
+//!   its share of x_i, and T's position in it f_i. T adds f_i times its own share.
 //!
 //! S sees masked choices and OTs only, in numbers that follow from the number of bits and the most bits of a group: it
 //! learns nothing of the number of groups or of their sizes. T sees u, which the message that it did not choose masks,
@@ -49,6 +52,9 @@ const OWN: u64 = 0b1100_1100;
 
 /// The positions with T's share of the later bit.
 const LATER: u64 = 0b1010_1010;
+
+/// The tables of A4.
+const OF_FIRSTS: TableShape = TableShape { positions: 2, bits: 1 };
 
 /// Stands for no group.
 const NONE: u32 = u32::MAX;
@@ -124,6 +130,14 @@ pub fn bytes(
     distances(most).fold(bytes_of_all, |sum, _| sum + lookup::bytes(bits, TABLES, &of_ots))
 }
 
+/// Payload bytes of A4, as in [`bytes`].
+pub fn bytes_of_firsts(bits: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
+    lookup::bytes(bits, OF_FIRSTS, of_ots)
+}
+
+/// Flights of A4, for bits whose messages are sent in one piece.
+pub const ROUNDS_OF_FIRSTS: u32 = 4;
+
 /// Bytes of memory of a party beside shares and groups.
 pub fn memory(bits: usize, most: usize) -> usize {
     if most == 1 {
@@ -136,7 +150,7 @@ pub fn memory(bits: usize, most: usize) -> usize {
 
 /// Flights, for bits whose messages are sent in one piece.
 pub fn rounds(most: usize) -> u32 {
-    if most > 1 { 3 + 3 * distances(most).count() as u32 } else { 0 }
+    if most > 1 { 4 + 4 * distances(most).count() as u32 } else { 0 }
 }
 
 /// S's shares at all positions, from its shares of the bits. No group has more than `most` bits.
@@ -263,6 +277,39 @@ pub fn any_known(
     Ok(Bits::from_fn(values.len(), |i| values[i]))
 }
 
+/// A4: S's shares of the bits at the first positions of groups, and of 0 at all others, from those that [`any_hidden`]
+/// returns.
+///
+/// # Errors
+/// Any error of the connection or the peer.
+pub fn firsts_hidden(
+    bits: &Bits,
+    ot: &mut impl CotSender,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Bits> {
+    let tables = Zeroizing::new(bits.iter().map(|bit| u64::from(bit) << 1).collect::<Vec<_>>());
+    let turns = vec![0; bits.len()];
+    let found = lookup::look_up_known(&tables, &turns, OF_FIRSTS, ot, channel, rng)?;
+    Ok(Bits::from_fn(bits.len(), |i| u8::from(found.get(0, i))))
+}
+
+/// A4: T's shares, from those that [`any_known`] returns.
+///
+/// # Errors
+/// Any error of the connection or the peer.
+pub fn firsts_known(
+    bits: &Bits,
+    groups: &Groups,
+    ot: &mut impl CotReceiver,
+    channel: &mut Channel,
+) -> Result<Bits> {
+    let firsts = groups.firsts().map(|first| u8::from(first.is_some()));
+    let firsts = Zeroizing::new(firsts.collect::<Vec<_>>());
+    let found = lookup::look_up_hidden(&firsts, OF_FIRSTS, ot, channel)?;
+    Ok(Bits::from_fn(bits.len(), |i| u8::from(found.get(0, i)) ^ firsts[i] & bits.get(i)))
+}
+
 /// The bit at a place of a tape.
 fn bit(tape: &Tape, place: usize) -> u8 {
     (tape.words()[place / 64] >> (place % 64) & 1) as u8
@@ -304,7 +351,10 @@ mod tests {
             Self { members, most, shares: [other, mask] }
         }
 
-        /// The groups whose first position has a 1, and the bytes that S and T sent.
+        /// The groups whose first position has a 1, and the bytes that S and T sent up to A3.
+        ///
+        /// # Panics
+        /// If A4 changes that, or leaves a 1 at another position.
         fn run(&self) -> (Vec<u32>, [u64; 2]) {
             let groups = Groups::new(&self.members, self.most);
             let sent = |channel: &Channel, before: u64| channel.meter().sent() - before;
@@ -315,21 +365,28 @@ mod tests {
                     channel.flush()?;
                     let before = channel.meter().sent();
                     let bits = any_hidden(&self.shares[0], self.most, &mut ot, channel, rng)?;
-                    Result::Ok((bits, sent(channel, before)))
+                    let sent = sent(channel, before);
+                    let firsts = firsts_hidden(&bits, &mut ot, channel, rng)?;
+                    Result::Ok(([bits, firsts], sent))
                 },
                 |channel, rng| {
                     let mut ot = alsz13::Receiver::setup(channel, rng)?;
                     channel.flush()?;
                     let before = channel.meter().sent();
                     let bits = any_known(&self.shares[1], &groups, &mut ot, channel, rng)?;
-                    Result::Ok((bits, sent(channel, before)))
+                    let sent = sent(channel, before);
+                    let firsts = firsts_known(&bits, &groups, &mut ot, channel)?;
+                    Result::Ok(([bits, firsts], sent))
                 },
             );
-            let found = groups.firsts().enumerate().filter_map(|(position, bit)| {
-                let is_set = other.0.get(position) ^ own.0.get(position) == 1;
-                bit.filter(|_| is_set).and_then(|bit| self.members[bit as usize])
-            });
-            let mut found: Vec<u32> = found.collect();
+            let [joined, firsts] =
+                [0, 1].map(|step| other.0[step].iter().zip(own.0[step].iter()).map(|(a, b)| a ^ b));
+            let mut found = Vec::new();
+            for (bit, (joined, first)) in groups.firsts().zip(joined.zip(firsts)) {
+                assert_eq!(first, if bit.is_some() { joined } else { 0 });
+                let group = bit.and_then(|bit| self.members[bit as usize]);
+                found.extend(group.filter(|_| joined == 1));
+            }
             found.sort_unstable();
             (found, [other.1, own.1])
         }

@@ -52,6 +52,7 @@ enum Work {
     Shares {
         of_sender: bool,
         of_receiver: bool,
+        people: Option<usize>,
     },
     /// A sum by group over rows that are looked up.
     LookUp {
@@ -69,7 +70,8 @@ const AGGREGATES: [(Aggregate, u64); 6] = [
     (Aggregate::AtLeast(10), 0),
 ];
 
-const SHARED: [(bool, bool); 2] = [(false, false), (true, true)];
+const SHARED: [(bool, bool, Option<usize>); 3] =
+    [(false, false, None), (true, true, None), (false, true, Some(8))];
 
 impl Work {
     /// All work.
@@ -85,7 +87,11 @@ impl Work {
         let divided = divided.map(|protocol| Self::Partition(protocol));
         let adding = METHODS.iter().filter(|method| method.partitions.is_some());
         let adding = adding.map(|method| Self::Adding(method, Aggregate::Count));
-        let shares = SHARED.map(|(of_sender, of_receiver)| Self::Shares { of_sender, of_receiver });
+        let shares = SHARED.map(|(of_sender, of_receiver, people)| Self::Shares {
+            of_sender,
+            of_receiver,
+            people,
+        });
         let look_ups = [(1, 1), (4, 1), (4, 4)];
         let look_ups = look_ups.map(|(labels, rows)| Self::LookUp { labels, rows });
         protocols
@@ -109,6 +115,9 @@ impl Work {
             Self::Method(method, aggregate, minimum) => {
                 format!("{} {aggregate:?} {minimum}", method.key)
             }
+            Self::Shares { people: Some(most), .. } => {
+                format!("{} shares of people with up to {most} items", SHARING.key)
+            }
             Self::Shares { of_sender, .. } => {
                 format!("{} shares {}", SHARING.key, if of_sender { "of values" } else { "" })
             }
@@ -130,8 +139,8 @@ impl Work {
                 partitions: 1,
                 people: None,
             }),
-            Self::Shares { of_sender, of_receiver } => {
-                Outline { sizes, partitions: 1, of_sender, of_receiver }.memory()
+            Self::Shares { of_sender, of_receiver, people } => {
+                Outline { sizes, partitions: 1, of_sender, of_receiver, people }.memory()
             }
             Self::LookUp { labels, rows } => looked_up(sizes, labels, rows).memory(),
         }
@@ -216,13 +225,20 @@ impl Work {
                         .map(drop)
                 }
             }
-            Self::Shares { of_sender, of_receiver } => {
-                let outline = Outline { sizes, partitions: 1, of_sender, of_receiver };
+            Self::Shares { of_sender, of_receiver, people } => {
+                let outline = Outline { sizes, partitions: 1, of_sender, of_receiver, people };
                 let values = values(if sends { of_sender } else { of_receiver });
                 let sharing = outline.functionality();
                 sharing.agree(!sends, channel)?;
                 let party = sharing.party(!sends, channel, rng)?;
-                party.run(Valued::new(items, &values), channel, rng).map(drop)
+                let persons: Vec<_> = match people {
+                    Some(most) if !sends => {
+                        (0..mine).map(|item| Some((item / most) as u32)).collect()
+                    }
+                    _ => Vec::new(),
+                };
+                let input = Valued { people: &persons, ..Valued::new(items, &values) };
+                party.run(input, channel, rng).map(drop)
             }
             Self::LookUp { labels, rows } => {
                 let plan = looked_up(sizes, labels, rows);

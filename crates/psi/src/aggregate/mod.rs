@@ -22,6 +22,7 @@
 pub mod circuit;
 pub mod dh;
 pub mod dh_sum;
+pub mod linked;
 pub mod shares;
 
 use rand::CryptoRng;

@@ -7,8 +7,12 @@
 //!    without an item and has S's share 0, and S's value y_j = v'_j ⊕ w_j. The result is fresh shares of the
 //!    values at matches, and of 0 everywhere else.
 //!
+//! If R's items belong to [people](crate::select::people), the bits of each person are joined before step 4, so that
+//! there are positions in place of bins: at a person's first position is whether any of its items matches, at all others
+//! 0. S has no values then, because a person may match several of its items.
+//!
 //! Each party keeps its shares. It learns the size of the other's set and nothing else: on their own, its
-//! shares are uniform. Only R knows which of its items is in which bin.
+//! shares are uniform. Only R knows which of its items, or people, is in which bin.
 
 use rand::CryptoRng;
 use vesica_circuit::{
@@ -26,8 +30,12 @@ use crate::{
     Adversary, Cost, Functionality, Leakage, Memory, Party, Result, Setting, Sizes, Status,
     circuit_psi::{
         Construction, Masking, Parameters, ReceiverBins, Receiving, SenderBins, Sending,
-        TRIPLE_ROUNDS, memory, offline_bytes, rs21::Silent,
+        TRIPLE_ROUNDS, memory, offline_bytes,
+        ots::{self, OtReceiver, OtSender},
+        people::{Joined, Joining},
+        rs21::Silent,
     },
+    select::MAX_ITEMS_OF_PERSON,
 };
 
 /// The values that are to be shared, with the parameters that both parties know beforehand.
@@ -41,18 +49,21 @@ pub struct Outline {
     pub of_sender: bool,
     /// Whether the receiver's items have values.
     pub of_receiver: bool,
+    /// The most items of one of the receiver's people, if its items belong to people.
+    pub people: Option<usize>,
 }
 
-/// One party's shares of the bins of the receiver's table: XORed with the other party's, bin by bin, they are the
-/// secret.
+/// One party's shares of the bins of the receiver's table, or of the positions of its people: XORed with the other
+/// party's, one by one, they are the secret.
 pub struct Shares {
-    /// Whether the bin's item is in both sets.
+    /// Whether the bin's item, or any item of the person, is in both sets.
     pub members: Zeroizing<Vec<bool>>,
     /// The sender's value of that item, or 0 if it is not in both sets; `None` without such values.
     pub of_sender: Option<Zeroizing<Vec<u64>>>,
     /// The receiver's value of that item, in the same way.
     pub of_receiver: Option<Zeroizing<Vec<u64>>>,
-    /// The receiver's: the position of each bin's item among its items, `None` in a bin without one.
+    /// The receiver's: the position of each bin's item, or of an item of the person, among its items; `None` in a bin
+    /// without one.
     pub items: Option<Vec<Option<u32>>>,
 }
 
@@ -89,6 +100,22 @@ impl Outline {
         Parameters::new(setting, self.of_sender.then_some(Masking::Xor(size_of::<u64>())))
     }
 
+    fn joining(&self) -> Option<Joining> {
+        self.people.map(|most| Joining { bins: self.bins(), most, clears: true })
+    }
+
+    /// Checks that the receiver's items can belong to people, if they do.
+    ///
+    /// # Panics
+    /// If they cannot: a person may have too many items, the sender has values, or the sets are in partitions, in which
+    /// a person's items lie in several.
+    fn assert_people(&self) {
+        let Some(most) = self.people else { return };
+        let fits = (1..=MAX_ITEMS_OF_PERSON).contains(&most);
+        assert!(fits, "a person has 1 to {MAX_ITEMS_OF_PERSON} items");
+        assert!(!self.of_sender && self.partitions == 1, "values of people, in whole sets");
+    }
+
     /// Step 4 for one bin: from m, R's value and S's value, if they exist.
     fn selection(&self) -> Option<Circuit> {
         let bits = VALUE_BITS * (usize::from(self.of_receiver) + usize::from(self.of_sender));
@@ -118,35 +145,51 @@ impl Outline {
         let plan = self.plan();
         let selection = self.selection();
         let selected = selection.as_ref().map_or(0, |c| gmw::bytes(c, plan.bins(), true));
-        let bytes = plan.bytes::<Silent>() + offline_bytes::<Silent>(&self.demand());
+        let mut bytes = plan.bytes::<Silent>() + offline_bytes::<Silent>(&self.demand());
+        let joining = self.joining();
+        if let Some(joining) = joining {
+            bytes = bytes + ots::setup_bytes() + joining.bytes();
+        }
+        // For a selection, the rounds of triples and one of products.
+        let of_selection = selection.map_or(0, |_| TRIPLE_ROUNDS + 1);
+        let of_people = joining.map_or(0, |joining| ots::SETUP_ROUNDS + joining.rounds());
         Cost {
             bytes_to_sender: (bytes.to_sender + selected) as f64,
             bytes_to_receiver: (bytes.to_receiver + selected) as f64,
-            // For a selection, the rounds of triples and one of products.
-            rounds: Silent::ROUNDS + selection.map_or(0, |_| TRIPLE_ROUNDS + 1),
+            rounds: Silent::ROUNDS + of_selection + of_people,
         }
     }
 
     /// The predicted peak memory of each party, its values and its shares included.
     pub fn memory(&self) -> Memory {
-        memory::<Silent>(&self.plan())
+        let more = self.joining().map_or(0, Joining::memory) as f64;
+        memory::<Silent>(&self.plan()).and(more, more)
     }
 
     /// The sharing that both parties run.
+    ///
+    /// # Panics
+    /// If there are people with more than [`MAX_ITEMS_OF_PERSON`] items, or with values of the sender, or in partitions.
     pub fn functionality(&self) -> SharingOn {
+        self.assert_people();
         let mut name = blake3::Hasher::new_derive_key("vesica psi shares v1");
         name.update(&[self.of_sender.into(), self.of_receiver.into()]);
+        if let Some(most) = self.people {
+            name.update(b"+people").update(&(most as u64).to_le_bytes());
+        }
         Functionality {
             name: name.update(SHARING.key.as_bytes()).finalize(),
             sizes: self.sizes,
             known: *self,
             sender: |outline, channel, rng| {
                 let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
-                Ok(Box::new(Sender { outline, party }))
+                let ot = outline.people.map(|_| ots::sender(channel, rng)).transpose()?;
+                Ok(Box::new(Sender { outline, party, ot }))
             },
             receiver: |outline, channel, rng| {
                 let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
-                Ok(Box::new(Receiver { outline, party }))
+                let ot = outline.people.map(|_| ots::receiver(channel, rng)).transpose()?;
+                Ok(Box::new(Receiver { outline, party, ot }))
             },
         }
     }
@@ -162,6 +205,8 @@ pub type SharingOn = Functionality<Sharer, Sharer, Outline>;
 struct Sender {
     outline: Outline,
     party: Sending<Silent>,
+    /// For people.
+    ot: Option<OtSender>,
 }
 
 impl Party<Valued<'_>, Shares> for Sender {
@@ -171,11 +216,15 @@ impl Party<Valued<'_>, Shares> for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party } = *self;
-        let Valued { items, values, .. } = check(outline.of_sender, input);
+        let Self { outline, party, ot } = *self;
+        let Valued { items, values, .. } = check(outline.of_sender, false, input);
         let values: Zeroizing<Vec<u8>> =
             Zeroizing::new(values.iter().flat_map(|value| value.to_le_bytes()).collect());
-        let SenderBins { matches, masks, triples } = party.bins(items, &values, channel, rng)?;
+        let SenderBins { mut matches, masks, triples } =
+            party.bins(items, &values, channel, rng)?;
+        if let Some((joining, mut ot)) = outline.joining().zip(ot) {
+            matches = joining.hidden(&matches, &mut ot, channel, rng)?;
+        }
         let masks = numbers(&masks);
         // 4.
         let mine =
@@ -188,6 +237,8 @@ impl Party<Valued<'_>, Shares> for Sender {
 struct Receiver {
     outline: Outline,
     party: Receiving<Silent>,
+    /// For people.
+    ot: Option<OtReceiver>,
 }
 
 impl Party<Valued<'_>, Shares> for Receiver {
@@ -197,10 +248,15 @@ impl Party<Valued<'_>, Shares> for Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party } = *self;
-        let Valued { items, values, .. } = check(outline.of_receiver, input);
-        let ReceiverBins { matches, values: theirs, items, triples } =
+        let Self { outline, party, ot } = *self;
+        let Valued { items, values, people } =
+            check(outline.of_receiver, outline.people.is_some(), input);
+        let ReceiverBins { mut matches, values: theirs, mut items, triples } =
             party.bins(items, channel, rng)?;
+        if let Some((joining, mut ot)) = outline.joining().zip(ot) {
+            Joined { matches, items } =
+                joining.known(&matches, &items, people, &mut ot, channel, rng)?;
+        }
         let theirs = numbers(&theirs);
         // 4.
         let mut mine = Zeroizing::new(Vec::new());
@@ -219,9 +275,10 @@ fn numbers(bytes: &[u8]) -> Zeroizing<Vec<u64>> {
     Zeroizing::new(numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }
 
-fn check(wanted: bool, input: Valued<'_>) -> Valued<'_> {
-    let expected = if wanted { input.items.len() } else { 0 };
-    assert_eq!(input.values.len(), expected, "a value for each item");
+fn check(has_values: bool, has_people: bool, input: Valued<'_>) -> Valued<'_> {
+    let expected = |wanted| if wanted { input.items.len() } else { 0 };
+    assert_eq!(input.values.len(), expected(has_values), "a value for each item");
+    assert_eq!(input.people.len(), expected(has_people), "a person, or none, of each item");
     input
 }
 

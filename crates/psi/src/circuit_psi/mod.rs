@@ -18,6 +18,8 @@
 //! For rows S then reveals its shares of the bits to R. The number of points that S programs is 3·n_y, so
 //! nothing reveals S's bins.
 
+pub(crate) mod ots;
+pub(crate) mod people;
 pub mod psty19;
 pub mod rs21;
 

@@ -1,18 +1,14 @@
 //! The cost of numbers by group.
 
 use vesica_circuit::{Party as Role, RowLayout, arithmetic, scatter};
-use vesica_ot::{
-    Bytes,
-    extension::{silent, softspoken::semi_honest as softspoken},
-};
+use vesica_ot::Bytes;
 
-use super::{
-    Plan, cells,
-    share::{FIELD, LPN, OtUse},
-};
+use super::{Plan, cells, share::OtUse};
 use crate::{
     Cost, Memory,
-    circuit_psi::{self, Construction, TRIPLE_ROUNDS, offline_bytes, rs21::Silent},
+    circuit_psi::{
+        self, Construction, TRIPLE_ROUNDS, offline_bytes, ots, people::Joining, rs21::Silent,
+    },
 };
 
 const NOTHING: Bytes = Bytes { to_sender: 0, to_receiver: 0 };
@@ -56,10 +52,10 @@ fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     let bins = psi.bins();
     let mut bytes = psi.bytes::<Silent>() + offline_bytes::<Silent>(&plan.demand(opens));
     let OtUse { from_other, from_table } = plan.ot_use();
-    let setup = softspoken::setup_bytes(FIELD);
+    let setup = ots::setup_bytes();
     let products = |layout: RowLayout, count: usize| match layout.is_empty() {
         true => NOTHING,
-        false => arithmetic::bytes(count, layout, ot_bytes),
+        false => arithmetic::bytes(count, layout, ots::bytes),
     };
     if from_other {
         bytes = bytes + setup;
@@ -73,14 +69,14 @@ fn bytes_of_shares(plan: &Plan, opens: bool) -> Bytes {
     if from_table {
         bytes = bytes + turned(setup);
     }
-    bytes = bytes + plan.people_bytes(random_ot_bytes, ot_bytes) + plan.lookup_bytes(ot_bytes);
+    bytes = bytes + plan.joining().map_or(NOTHING, Joining::bytes) + plan.lookup_bytes(ots::bytes);
     for _ in 0..plan.labels_of_match() {
         for scaling in plan.scalings() {
             bytes = bytes + products(plan.known_to_other(scaling).layout, bins);
             bytes = bytes + turned(products(plan.known_to_table(scaling).layout, bins));
         }
         if plan.groups > 1 {
-            bytes = bytes + scatter::bytes(bins, plan.layout().0, plan.groups, ot_bytes);
+            bytes = bytes + scatter::bytes(bins, plan.layout().0, plan.groups, ots::bytes);
         }
     }
     bytes
@@ -102,7 +98,7 @@ pub(super) fn memory(plan: &Plan) -> Memory {
     };
     let products = (PRODUCT + 16) * bits * bins + 3 * row * bins;
     let groups = if plan.groups > 1 { 32 * bins + (1 << 24) } else { 0 };
-    let more = (products + groups + plan.people_memory()) as f64;
+    let more = (products + groups + plan.joining().map_or(0, Joining::memory)) as f64;
     let [of_other, of_table] = plan.lookup_memory().map(|bytes| bytes as f64);
     circuit_psi::memory::<Silent>(&psi).and(more + spread + of_other, more + of_table)
 }
@@ -110,7 +106,8 @@ pub(super) fn memory(plan: &Plan) -> Memory {
 /// Flights, for sets whose messages are sent in one piece.
 fn rounds(plan: &Plan) -> u32 {
     let OtUse { from_other, from_table } = plan.ot_use();
-    let products = 6 * (u32::from(from_other) + u32::from(from_table));
+    let products =
+        (ots::SETUP_ROUNDS + ots::CALL_ROUNDS) * (u32::from(from_other) + u32::from(from_table));
     let calls = plan.bits_at_once(plan.circuit_psi().bins()).count();
     let multiplied = 4 * (plan.mixed().count() * calls) as u32;
     let groups = if plan.groups > 1 { 4 } else { 0 };
@@ -128,7 +125,7 @@ fn rounds(plan: &Plan) -> u32 {
         + multiplied
         + groups
         + rounds_of_lookup(plan, answers_by_circuit)
-        + plan.people_rounds()
+        + plan.joining().map_or(0, Joining::rounds)
         + last
 }
 
@@ -151,16 +148,4 @@ fn rounds_of_lookup(plan: &Plan, has_triples: bool) -> u32 {
         rows => 4 + 10 * rows + 7 * rows * labels,
     };
     triples + looking_up + depth + of_label * labels + of_rows
-}
-
-/// Payload bytes of one call for `n` OTs.
-fn ot_bytes(n: usize) -> Bytes {
-    random_ot_bytes(n) + Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 }
-}
-
-/// Payload bytes of one call for `n` OTs with random choices.
-fn random_ot_bytes(n: usize) -> Bytes {
-    let adversary = softspoken::ADVERSARY;
-    silent::bytes(n, LPN, adversary)
-        + softspoken::bytes(FIELD, silent::ots_beneath(n, LPN, adversary))
 }

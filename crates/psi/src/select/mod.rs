@@ -39,14 +39,13 @@ mod spread;
 use rand::CryptoRng;
 use vesica_circuit::{NumberField, Party as Role, RowLayout, scatter};
 use vesica_net::Channel;
-use vesica_ot::extension::softspoken::semi_honest as softspoken;
 use vesica_params::{Failure, Laplace};
 use vesica_primitives::declassify;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
     Adversary, Cost, Error, Functionality, Items, Memory, Party, Result, Setting, Sizes,
-    circuit_psi::{self, Construction, Masking, Opprf, rs21::Silent},
+    circuit_psi::{self, Construction, Masking, Opprf, ots, rs21::Silent},
 };
 
 use spread::Spread;
@@ -63,7 +62,7 @@ pub const MAX_NUMBERS: usize = 256;
 /// The adversary against which a run is secure, computed from its parts.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[
     <Silent as Construction>::Opprf::ADVERSARY,
-    softspoken::ADVERSARY,
+    ots::ADVERSARY,
     Adversary::SemiHonest,
 ]);
 

@@ -1,31 +1,24 @@
 //! People: T's items belong to people. A person counts once if any of its items matches.
 //!
-//! After step 3, T sorts the bins by people and the parties join the bits of each person
-//! (`vesica_circuit::any`). From then on there are positions in place of bins: at a person's first position is
-//! one of its items, with T's numbers and label for the person; other positions have no item. Since a 1 counts at these
-//! positions only, T knows it, and not S. S learns neither how many people there are nor how many items they have,
-//! since the lengths depend on the number of bins and the most items of a person only.
+//! After step 3, the parties join the bits of each person (`circuit_psi::people`). From then on there are positions in
+//! place of bins: at a person's first position is one of its items, with T's numbers and label for the person; other
+//! positions have no item. Since a 1 counts at these positions only, T knows it, and not S.
 
 use rand::CryptoRng;
-use vesica_circuit::{
-    WireBits,
-    any::{self, Groups},
-};
+use vesica_circuit::WireBits;
 use vesica_net::Channel;
-use vesica_ot::{Bytes, CotReceiver, CotSender};
-use vesica_primitives::Bits;
 
 use super::{Input, Owner, Plan, TermKind};
-use crate::Result;
+use crate::{
+    Result,
+    circuit_psi::{
+        ots::{OtReceiver, OtSender},
+        people::{Joined, Joining},
+    },
+};
 
 /// The maximum number of items of a person.
 pub const MAX_ITEMS_OF_PERSON: usize = 32;
-
-/// The bits of matches at T's positions, and T's item at each, if a person's positions begin there.
-pub(super) struct JoinedPeople {
-    pub(super) matches: WireBits,
-    pub(super) items: Vec<Option<u32>>,
-}
 
 impl Plan {
     /// Checks that the plan can count people, if it does.
@@ -59,39 +52,22 @@ impl Plan {
         input.people.iter().map(is_first).map(u128::from).collect()
     }
 
-    /// Payload bytes of joining, with S as the sender.
-    pub(super) fn people_bytes(
-        &self,
-        of_random_ots: impl Fn(usize) -> Bytes,
-        of_ots: impl Fn(usize) -> Bytes,
-    ) -> Bytes {
-        match self.people {
-            Some(most) => any::bytes(self.circuit_psi().bins(), most, of_random_ots, of_ots),
-            None => Bytes { to_sender: 0, to_receiver: 0 },
-        }
-    }
-
-    /// Bytes of memory of joining.
-    pub(super) fn people_memory(&self) -> usize {
-        self.people.map_or(0, |most| any::memory(self.circuit_psi().bins(), most))
-    }
-
-    /// Flights of joining.
-    pub(super) fn people_rounds(&self) -> u32 {
-        self.people.map_or(0, any::rounds)
+    /// The joining of T's people, if items belong to people. Other positions than a person's first do not count.
+    pub(super) fn joining(&self) -> Option<Joining> {
+        let bins = self.circuit_psi().bins();
+        self.people.map(|most| Joining { bins, most, clears: false })
     }
 
     /// S's shares at T's positions; without people, its shares of the bins.
     pub(super) fn join_hidden(
         &self,
         matches: WireBits,
-        ot: Option<&mut impl CotSender>,
+        ot: Option<&mut OtSender>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<WireBits> {
-        let (Some(most), Some(ot)) = (self.people, ot) else { return Ok(matches) };
-        channel.phase("people");
-        Ok(wire(&any::any_hidden(&matches.to_bits(), most, ot, channel, rng)?))
+        let (Some(joining), Some(ot)) = (self.joining(), ot) else { return Ok(matches) };
+        joining.hidden(&matches, ot, channel, rng)
     }
 
     /// T's shares at its positions; without people, its shares of the bins. `items` has the item of each bin.
@@ -100,24 +76,13 @@ impl Plan {
         matches: WireBits,
         items: Vec<Option<u32>>,
         people: &[Option<u32>],
-        ot: Option<&mut impl CotReceiver>,
+        ot: Option<&mut OtReceiver>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<JoinedPeople> {
-        let (Some(most), Some(ot)) = (self.people, ot) else {
-            return Ok(JoinedPeople { matches, items });
-        };
-        channel.phase("people");
-        let person = |item: &Option<u32>| item.and_then(|item| people[item as usize]);
-        let groups = Groups::new(&items.iter().map(person).collect::<Vec<_>>(), most);
-        let joined = any::any_known(&matches.to_bits(), &groups, ot, channel, rng)?;
-        let items = groups.firsts().map(|bin| bin.and_then(|bin| items[bin as usize])).collect();
-        Ok(JoinedPeople { matches: wire(&joined), items })
+    ) -> Result<Joined> {
+        match (self.joining(), ot) {
+            (Some(joining), Some(ot)) => joining.known(&matches, &items, people, ot, channel, rng),
+            _ => Ok(Joined { matches, items }),
+        }
     }
-}
-
-/// The bits on one wire.
-fn wire(bits: &Bits) -> WireBits {
-    let words: &[u64] = bytemuck::cast_slice(bits.blocks());
-    WireBits::from_words(1, bits.len(), words[..bits.len().div_ceil(64)].to_vec())
 }

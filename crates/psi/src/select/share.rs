@@ -8,33 +8,25 @@ use vesica_circuit::{
     triples::{Demand, Triples},
 };
 use vesica_net::Channel;
-use vesica_ot::extension::{
-    silent,
-    softspoken::{SmallField, semi_honest as softspoken},
-};
-use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
 use super::{
     Carried, CellShares, Input, OpenedCells, Owner, Plan, Sharer, Term, TermKind, cells,
     lookup::{CountedBins, Matched},
-    people::JoinedPeople,
 };
 use crate::{
     Items, Result,
-    circuit_psi::{ReceiverBins, Receiving, SenderBins, Sending, rs21::Silent},
+    circuit_psi::{
+        ReceiverBins, Receiving, SenderBins, Sending,
+        ots::{self, OtReceiver, OtSender},
+        people::Joined,
+        rs21::Silent,
+    },
 };
 
 /// Products of a bit of T's factors and a number that one call makes at a time, if it may be split.
 const MULTIPLIED_AT_ONCE: usize = 1 << 18;
-
-pub(super) const FIELD: SmallField = SmallField::new(8);
-
-pub(super) const LPN: Lpn = lpn::ones(softspoken::ADVERSARY);
-
-type OtSender = silent::Sender<softspoken::Sender>;
-type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
 /// The OTs of steps 4 to 7.
 pub(super) struct OtUse {
@@ -172,11 +164,9 @@ impl Ots {
         let mut ots = Self { sender: None, receiver: None };
         for (who, needed) in [(Owner::Other, from_other), (Owner::Table, from_table)] {
             if needed && who == me {
-                let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
-                ots.sender = Some(silent::Sender::setup(cot, LPN, channel, rng)?);
+                ots.sender = Some(ots::sender(channel, rng)?);
             } else if needed {
-                let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
-                ots.receiver = Some(silent::Receiver::setup(cot, LPN, channel, rng)?);
+                ots.receiver = Some(ots::receiver(channel, rng)?);
             }
         }
         Ok(ots)
@@ -501,7 +491,7 @@ impl<const OPENS: bool> Shares for CellSharing<Receiving<Silent>, OPENS> {
         let ReceiverBins { matches, values, items, mut triples } =
             party.bins(Items::from(&placed[..]), channel, rng)?;
         let ot = ots.receiver.as_mut();
-        let JoinedPeople { matches, items } =
+        let Joined { matches, items } =
             plan.join_known(matches, items, input.people, ot, channel, rng)?;
         channel.phase("sums");
         let bins = matches.instances();

@@ -67,7 +67,9 @@ fn ways() -> Vec<Way> {
     let shares = Way {
         name: "shares".to_owned(),
         failures: Box::new(|Setting { sizes, runs: partitions, .. }| {
-            Some(Outline { sizes, partitions, of_sender: true, of_receiver: true }.failures())
+            let outline =
+                Outline { sizes, partitions, of_sender: true, of_receiver: true, people: None };
+            Some(outline.failures())
         }),
     };
     protocols.chain(methods).chain([shares]).collect()

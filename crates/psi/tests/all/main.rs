@@ -15,6 +15,7 @@ mod holders;
 mod joint;
 mod joint_malicious;
 mod key;
+mod linked;
 mod mutations;
 mod noise;
 mod payloads;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation};
@@ -22,15 +22,17 @@ use vesica_testkit::{
 };
 
 /// Both sets, and values that use all 64 bits if the outline has them.
-struct Input {
-    outline: Outline,
-    sets: Sets,
+pub(crate) struct Input {
+    pub(crate) outline: Outline,
+    pub(crate) sets: Sets,
     of_sender: Vec<i64>,
     of_receiver: Vec<i64>,
+    /// The person of each of the receiver's items, if it has people; some items are nobody's.
+    pub(crate) people: Vec<Option<u32>>,
 }
 
 impl Input {
-    fn random(outline: Outline, shared: usize, seed: u64) -> Self {
+    pub(crate) fn random(outline: Outline, shared: usize, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut values = |wanted: bool, n: usize| -> Vec<i64> {
             let edges = [i64::MIN, i64::MAX, -1, 0];
@@ -38,9 +40,15 @@ impl Input {
             random.enumerate().map(|(i, any)| *edges.get(i).unwrap_or(&any)).collect()
         };
         let of_sender = values(outline.of_sender, outline.sizes.sender);
-        let of_receiver = values(outline.of_receiver, outline.sizes.receiver);
+        let mut of_receiver = values(outline.of_receiver, outline.sizes.receiver);
         let sets = Sets::random(outline.sizes, shared, seed);
-        Self { outline, sets, of_sender, of_receiver }
+        let people = persons(outline, &mut rng);
+        for (value, person) in people.iter().enumerate().take(of_receiver.len()) {
+            if let Some(first) = people[..value].iter().position(|other| other == person) {
+                of_receiver[value] = of_receiver[first];
+            }
+        }
+        Self { outline, sets, of_sender, of_receiver, people }
     }
 
     fn send(&self, channel: &mut Channel, rng: &mut StdRng) -> Result<Shares, Error> {
@@ -50,7 +58,7 @@ impl Input {
 
     fn receive(&self, channel: &mut Channel, rng: &mut StdRng) -> Result<Shares, Error> {
         let input = Valued::new(self.sets.receiver.items(), &self.of_receiver);
-        self.run_party(true, input, channel, rng)
+        self.run_party(true, Valued { people: &self.people, ..input }, channel, rng)
     }
 
     fn run_party(
@@ -83,8 +91,9 @@ impl Input {
         )
     }
 
-    /// For each of the receiver's items, whether both parties have it, and the values of both, 0 without any.
-    fn expected(&self) -> Vec<(bool, u64, u64)> {
+    /// For each of the receiver's items, whether both parties have it, or another one of its person, and the values of
+    /// both, 0 without any.
+    pub(crate) fn expected(&self) -> Vec<(bool, u64, u64)> {
         let mine = self.sets.receiver.items().low_halves();
         let theirs = self.sets.sender.items().low_halves().iter().enumerate();
         let theirs: HashMap<u128, usize> = theirs.map(|(i, low)| (low.0, i)).collect();
@@ -93,17 +102,45 @@ impl Input {
             Some(&j) => (true, value(&self.of_receiver, i), value(&self.of_sender, j)),
             None => (false, 0, 0),
         };
-        mine.iter().enumerate().map(of).collect()
+        let of_items: Vec<_> = mine.iter().enumerate().map(of).collect();
+        let of_person = |(item, found): (usize, &(bool, u64, u64))| {
+            let Some(Some(person)) = self.people.get(item) else {
+                return if self.people.is_empty() { *found } else { (false, 0, 0) };
+            };
+            let same = (0..of_items.len()).filter(|other| self.people[*other] == Some(*person));
+            let found = same.map(|other| of_items[other]).find(|(member, ..)| *member);
+            found.unwrap_or_default()
+        };
+        of_items.iter().enumerate().map(of_person).collect()
     }
 }
 
-fn outlines(sizes: Sizes) -> impl Iterator<Item = Outline> {
+/// People of different sizes, with their items in any order, and one item in seven of nobody.
+fn persons(outline: Outline, rng: &mut StdRng) -> Vec<Option<u32>> {
+    let (n, Some(most)) = (outline.sizes.receiver, outline.people) else { return Vec::new() };
+    let mut left: Vec<usize> = (0..n as usize).map(|_| most).collect();
+    let mut person = || loop {
+        let person = rng.random_range(0..left.len());
+        if left[person] > 0 {
+            left[person] -= 1;
+            return 1_000_003 - person as u32;
+        }
+    };
+    (0..n).map(|item| (item % 7 != 6).then(&mut person)).collect()
+}
+
+pub(crate) fn outlines(sizes: Sizes) -> impl Iterator<Item = Outline> {
     let kinds = [(false, false), (true, false), (false, true), (true, true)];
-    kinds.into_iter().map(move |(of_sender, of_receiver)| Outline {
+    let of_items = kinds.map(|(of_sender, of_receiver)| (of_sender, of_receiver, None));
+    let of_people = [(false, Some(3)), (true, Some(3)), (true, Some(1))];
+    let of_people = of_people.map(|(of_receiver, most)| (false, of_receiver, most));
+    let all = of_items.into_iter().chain(of_people);
+    all.map(move |(of_sender, of_receiver, people)| Outline {
         sizes,
         partitions: 1,
         of_sender,
         of_receiver,
+        people,
     })
 }
 
@@ -136,18 +173,24 @@ fn both_shares_are_the_intersection() {
                 let of_receiver = xor(&s.of_receiver, &r.of_receiver);
                 let expected = input.expected();
                 let mut seen = vec![false; receiver];
+                let mut of_people = HashSet::new();
                 for (bin, item) in r.items.unwrap().into_iter().enumerate() {
                     let member = s.members[bin] ^ r.members[bin];
                     let found = (member, of_receiver[bin], of_sender[bin]);
                     match item {
                         Some(item) => {
                             seen[item as usize] = true;
+                            of_people.extend(input.people.get(item as usize).copied().flatten());
                             assert_eq!(found, expected[item as usize], "{outline:?}");
                         }
                         None => assert_eq!(found, (false, 0, 0), "{outline:?}"),
                     }
                 }
-                assert!(seen.into_iter().all(|seen| seen), "each item is in one bin");
+                let seen = seen.into_iter().filter(|seen| *seen).count();
+                let all: HashSet<_> = input.people.iter().flatten().copied().collect();
+                assert_eq!(of_people, all, "each person is at one position");
+                let expected = if outline.people.is_some() { all.len() } else { receiver };
+                assert_eq!(seen, expected, "each item is in one bin");
             }
         }
     }
@@ -184,7 +227,8 @@ fn look_uniform(kinds: &[Bits]) -> bool {
 fn a_share_by_itself_is_uniform() {
     const RUNS: u64 = 40;
     let sizes = Sizes { sender: 90, receiver: 100 };
-    let outline = Outline { sizes, partitions: 1, of_sender: true, of_receiver: true };
+    let outline =
+        Outline { sizes, partitions: 1, of_sender: true, of_receiver: true, people: None };
     let mut input = Input::random(outline, 40, 1);
     // Values that are far from uniform.
     input.of_sender.fill(-1);
@@ -314,6 +358,7 @@ fn an_item_that_comes_twice_is_refused() {
         partitions: 1,
         of_sender: true,
         of_receiver: true,
+        people: None,
     };
     let mut input = Input::random(outline, 5, 6);
     let positions: Vec<u32> = (0..19).chain([3]).collect();
@@ -363,7 +408,9 @@ fn against_a_peer_that_deviates(outline: Outline) {
     };
     tamper::against_at(is_step_of_sharing, sending, receiving, |case, shares| {
         let items = shares.items.iter().flatten().flatten().count();
-        assert!(items == outline.sizes.receiver && has_the_shape(shares), "{case:?}");
+        let most = outline.sizes.receiver;
+        let are_all = if outline.people.is_some() { items <= most } else { items == most };
+        assert!(are_all && has_the_shape(shares), "{case:?}");
     });
     tamper::against_at(is_step_of_sharing, receiving, sending, |case, shares| {
         assert!(has_the_shape(shares), "{case:?}");

@@ -123,6 +123,35 @@ def test_rules_find_rows_that_are_written_differently(both: Both) -> None:
         both(call(NORTH, HERE, "sondex(first)"), call(SOUTH, THERE, RULES))
 
 
+@pytest.mark.parametrize("kind", ["linked", "count", "threshold", "query", "shares"])
+def test_nobody_learns_the_rules(both: Both, tmp_path: Path, kind: str) -> None:
+    def call(table: pl.DataFrame, field: Any, learns: Any) -> Callable[..., Any]:
+        def run(end: Any) -> Any:
+            given: dict[str, Any] = {"field": field, "match": RULES, "partner": end}
+            if kind == "shares":
+                return vesica.shares(table, output=tmp_path / f"{learns}.csv", **given)
+            if kind == "query":
+                given["query"] = "SELECT count(*) FROM a JOIN b USING (key)"
+            if kind == "threshold":
+                given["at_least"] = 3
+            return getattr(vesica, kind)(table, learns=learns, **given)
+
+        return run
+
+    mine, its = both(call(NORTH, HERE, "me"), call(SOUTH, THERE, "peer"))
+    assert its.value is None
+    assert mine.report["rows_of_rules"] is None
+    if kind == "linked":
+        assert (mine.value, mine.rows["id"].to_list()) == (3, [1, 2, 4])
+        assert mine.rows.columns == NORTH.columns
+    elif kind == "query":
+        assert mine.rows.rows() == [(3,)]
+    elif kind == "shares":
+        assert (tmp_path / "me.csv").read_text().startswith("bin,row,member\n")
+    else:
+        assert mine.value == (3 if kind == "count" else True)
+
+
 def test_rules_link_the_rows_of_a_join(both: Both) -> None:
     given: dict[str, Any] = {"match": RULES}
     mine, _ = both(

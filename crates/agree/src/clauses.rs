@@ -8,7 +8,7 @@ use vesica_keyset::linked::AmbiguousKeys;
 use vesica_normalize::{normalize::TravellingName, null_values::NullValues};
 use vesica_select::{Keys, Side};
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::{disclosure::words::Names, select::Selection};
+use vesica_task::{disclosure::words::Names, query::RowsByRules, select::Selection};
 
 use super::{rule_terms::RuleTerms, terms::Terms};
 
@@ -80,13 +80,21 @@ impl Terms {
             true => a,
             false => format!("{}'s {a}; {}'s {b}", names.of(Role::A), names.of(Role::B)),
         };
-        let counted = "numbers, and a minimum, are of rows in place of keys";
+        let kind = self.query().kind;
+        let counted = match (kind.is_told, kind.keeps_rows) {
+            (true, false) => "numbers, and a minimum, are of rows in place of keys".to_owned(),
+            (true, true) => "a row is shown without the rules by which it matches".to_owned(),
+            (false, _) => {
+                let owner = names.of(self.receiver());
+                format!("there is a share for each row of {owner}, in place of a key")
+            }
+        };
         let repeats = self.selection().is_some_and(|selection| {
             let declared = selection.declared(selection.side(self.receiver()));
             declared.is_some_and(|declared| declared.keys() == Keys::Repeats)
         });
         let equal = if repeats { "" } else { "; rows with equal fields count as one" };
-        let is_number = !self.query().kind.keeps_rows;
+        let hides_rules = kind.takes_rules == Some(RowsByRules::Hidden);
         let mut clauses = vec![
             format!("rows match by any of these rules: {}", rules.numbered()),
             format!("the rules compare these fields: {fields}"),
@@ -100,7 +108,7 @@ impl Terms {
             }
             .to_owned(),
         ];
-        clauses.extend(is_number.then(|| format!("{counted}{equal}")));
+        clauses.extend(hides_rules.then(|| format!("{counted}{equal}")));
         clauses
     }
 

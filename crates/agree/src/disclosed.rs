@@ -6,7 +6,7 @@ use vesica_task::{
     disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
     interface::Method,
     outcome::{Outcome, QueryResult},
-    query::QueryBodyForm,
+    query::{QueryBodyForm, RowsByRules},
 };
 
 use super::terms::Terms;
@@ -172,7 +172,8 @@ impl Terms {
             said.push(Assumption::SentValues { sender: receiver.other() });
         }
         if least > 0 {
-            said.push(Assumption::KeptBack { finder: receiver, least });
+            let of_rows = kind.takes_rules == Some(RowsByRules::Hidden);
+            said.push(Assumption::KeptBack { finder: receiver, least, of_rows });
         }
         let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
         said.extend(holders.map(|holder| Assumption::Digests { holder }));

@@ -254,7 +254,11 @@ impl Offer {
             scale: self.scale,
             minimum: self.minimum,
             noise: self.noise,
-            is_told: self.learns != Learns::Nobody,
+            learners: match self.learns {
+                Learns::Nobody => 0,
+                Learns::Me | Learns::Peer => 1,
+                Learns::Both => 2,
+            },
             rules: self.rules.as_ref().map(|rules| rules.rules().len()),
             select: self.query.selected().cloned(),
             table: self.table.clone(),
@@ -459,7 +463,7 @@ impl WireOffer {
             scale: self.scale,
             minimum: self.minimum,
             noise: self.noise,
-            is_told: self.a_learns || self.b_learns,
+            learners: usize::from(self.a_learns) + usize::from(self.b_learns),
             rules: self.rules.as_ref().map(|rules| rules.rules().len()),
             select: self.query.selected().cloned(),
             table: self.table.clone(),
@@ -528,6 +532,7 @@ impl WireOffer {
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
+        let hides_rules = self.query == Query::LINKED;
         // A helper among several parties; between two, the offers then differ.
         let provides_keys_only = self.query.selected().is_some() && self.table.is_none();
         let faults = [
@@ -562,6 +567,10 @@ impl WireOffer {
             (
                 takes_columns && self.a_learns == self.b_learns,
                 "a join does not have exactly one learning side",
+            ),
+            (
+                hides_rules && self.query.check(&self.part()).is_err(),
+                "linked rows for both sides, or without rules",
             ),
             (self.align && !one_order, "a common order for a query that has none"),
             (

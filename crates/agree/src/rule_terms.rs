@@ -9,7 +9,7 @@ use vesica_keyset::linked::{AmbiguousKeys, TOKEN};
 use vesica_linkage::{MAX_BYTES, MAX_FIELDS, MAX_RULES, MatchField, MatchRule, RuleError, Rules};
 use vesica_normalize::normalize::Normalize;
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::query::QueryKind;
+use vesica_task::query::{QueryKind, RowsByRules};
 
 /// The maximum length of a name of a field or a function on the wire, in bytes: a name, a version and a digest.
 const LONGEST_NAME: usize = 128;
@@ -46,7 +46,8 @@ impl RuleTerms {
 
     /// Returns these rules for a query, which may treat ambiguous keys in another way.
     pub fn in_query(self, kind: &QueryKind) -> Self {
-        Self { ambiguous: kind.takes_rules.unwrap_or(self.ambiguous), ..self }
+        let ambiguous = kind.takes_rules.map(RowsByRules::ambiguous);
+        Self { ambiguous: ambiguous.unwrap_or(self.ambiguous), ..self }
     }
 
     /// Returns the names of the fields, in the order of their first use.
@@ -84,7 +85,8 @@ impl RuleTerms {
 
     /// Returns whether an offer with this query and these columns takes rules that treat ambiguous keys as these do.
     pub(crate) fn fit(&self, kind: &QueryKind, sent: Option<&SentColumns>) -> bool {
-        kind.takes_rules == Some(self.ambiguous) && sent.is_none_or(|sent| sent.rows == 1)
+        kind.takes_rules.map(RowsByRules::ambiguous) == Some(self.ambiguous)
+            && sent.is_none_or(|sent| sent.rows == 1)
     }
 
     /// Whether they are within all bounds, safe to show, and about this number of key columns. Rules of another release

@@ -174,12 +174,20 @@ impl Terms {
     }
 
     /// Returns the protocol's receiver: in a query by group the side that has the labels, by rules the side whose
-    /// numbers a query adds up, else the side that learns, or the connecting one if both or neither learn.
+    /// numbers a query adds up or whose values are shared, else the side that learns, or the connecting one if both or
+    /// neither learn.
     pub fn receiver(&self) -> Role {
         let labeller =
             self.selection().and_then(|selection| selection.labeller(self.rules.is_some()));
         let learner = if self.b_learns && !self.a_learns { Role::B } else { Role::A };
-        labeller.unwrap_or(learner)
+        labeller.or_else(|| self.sharer()).unwrap_or(learner)
+    }
+
+    /// Returns the side with values, in a query for shares about rows that match by rules: its rows are those with a
+    /// single value.
+    fn sharer(&self) -> Option<Role> {
+        let mut sides = [Role::A, Role::B].into_iter().filter(|role| self.brings_values(*role));
+        sides.next().filter(|_| self.rules.is_some() && !self.query.kind.is_told)
     }
 
     /// Returns the side that learns the result first: the receiver if it learns.

@@ -11,7 +11,10 @@ use vesica_core::{
     words::{counted, grouped},
 };
 use vesica_normalize::{normalize::TravellingName, shown::shown};
-use vesica_task::disclosure::words::{Names, Tense};
+use vesica_task::disclosure::{
+    Fact,
+    words::{Names, Tense},
+};
 
 use super::{
     entry::Entry,
@@ -261,7 +264,13 @@ fn keys(record: &Record, names: &Names) -> String {
 
 fn summary(record: &Record, names: &Names) -> String {
     let shared = match record.matches {
-        Some(matches) if record.identifiers.is_empty() => {
+        Some(rows) if counts_rows(record) => {
+            format!(" Rows that match: {}.", grouped(rows))
+        }
+        Some(matches)
+            if record.identifiers.is_empty()
+                && !has_fact(record, |fact| matches!(fact, Fact::Rules { .. })) =>
+        {
             format!(" They share {}.", counted(matches, "key"))
         }
         Some(matches) => {
@@ -276,6 +285,15 @@ fn summary(record: &Record, names: &Names) -> String {
         counted(record.b.keys, "key"),
         names.of(Role::B)
     )
+}
+
+/// Returns whether the number of matches is one of rows, because rules make the keys.
+fn counts_rows(record: &Record) -> bool {
+    has_fact(record, |fact| matches!(fact, Fact::Number { rows_of: Some(_), .. }))
+}
+
+fn has_fact(record: &Record, is_one: fn(&Fact) -> bool) -> bool {
+    record.disclosure.facts(Role::A).iter().any(is_one)
 }
 
 fn protocol(record: &Record) -> String {
@@ -309,7 +327,7 @@ fn picture(record: &Record, names: &Names) -> String {
             keys(role)
         );
     }
-    let spoken = match record.matches {
+    let spoken = match record.matches.filter(|_| !counts_rows(record)) {
         None => {
             for (y, words) in [(127, "not known"), (147, "to both")] {
                 text += &format!(

@@ -26,6 +26,7 @@ use vesica_psi::{
     Adversary, CATALOGUE, Cost, Memory, Protocol, Setting, Sizes, Status,
     aggregate::{
         METHODS, Method, Query,
+        linked::{LINKING, LinkedPeople, Linking},
         shares::{Outline, SHARING, Sharing},
     },
     payload::Carrying,
@@ -92,6 +93,13 @@ impl Candidate {
         let Sharing { key, status, adversary, .. } = SHARING;
         let (cost, memory) = (outline.cost(), outline.memory());
         Self { key, status, adversary, sizes: outline.sizes, cost, memory }
+    }
+
+    /// Returns a method for people with a shared item.
+    pub fn linking(linked: LinkedPeople) -> Self {
+        let Linking { key, status, adversary, .. } = LINKING;
+        let (cost, memory) = (linked.cost(), linked.memory());
+        Self { key, status, adversary, sizes: linked.sizes, cost, memory }
     }
 
     /// Returns every protocol for real data that is at least this secure and supports these sizes.

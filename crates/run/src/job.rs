@@ -48,7 +48,10 @@ use vesica_table::{
     stage,
     target::{self, Protected},
 };
-use vesica_task::{interface::WantedRows, query::ResultForm};
+use vesica_task::{
+    interface::WantedRows,
+    query::{ResultForm, RowsByRules},
+};
 
 pub use self::ending::finish;
 
@@ -215,9 +218,10 @@ impl Job {
                 return refused("divided into partitions");
             }
         }
-        let counts_rows = self.offer.rules.is_some() && !self.offer.query.kind.keeps_rows;
-        if counts_rows && (self.planner.partitions > 1 || self.resume.is_some()) {
-            let message = "numbers by rules compare whole sets, because a row has keys in several partitions: leave out \
+        let hides_rules = self.offer.query.kind.takes_rules == Some(RowsByRules::Hidden);
+        let is_whole = self.offer.rules.is_some() && hides_rules;
+        if is_whole && (self.planner.partitions > 1 || self.resume.is_some()) {
+            let message = "numbers, shares and linked rows by rules compare whole sets, because a row has keys in several partitions: leave out \
                            --partitions and --resume";
             return Err(Error::usage(Misuse::Resume, message));
         }

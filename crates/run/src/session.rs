@@ -47,6 +47,7 @@ use vesica_table::{pieces, sent_types::SentType, written::Numbering};
 use vesica_task::{
     interface::{Call, Found, Gather, Method, PartyKeys, Randomness, WantedRows},
     outcome::Outcome,
+    query::RowsByRules,
     sides::{Side, Sides},
 };
 
@@ -492,7 +493,8 @@ impl<'a> Session<'a> {
 
     /// Returns the numbers in a first column of matched rows, if there are any.
     fn numbering(&self) -> Option<Numbering> {
-        let by_rules = self.terms.rules().map(|_| Numbering::Rules);
+        let shows_rules = self.terms.query().kind.takes_rules != Some(RowsByRules::Hidden);
+        let by_rules = self.terms.rules().filter(|_| shows_rules).map(|_| Numbering::Rules);
         by_rules.or_else(|| self.terms.aligns().then_some(Numbering::Matches))
     }
 

@@ -11,7 +11,6 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key_rows::KeyRows,
-    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -32,7 +31,7 @@ use crate::{
     },
     outcome::{Decimal, Outcome, QueryResult},
     piece::NumberPiece,
-    query::{self, Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm},
+    query::{self, Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, RowsByRules},
 };
 
 impl Query {
@@ -57,7 +56,7 @@ static COUNT: QueryKind = QueryKind {
     word: "count",
     form: Some(Form { names: "count", help: "count: the number of shared keys" }),
     values: query::Values::None,
-    takes_rules: Some(AmbiguousKeys::ByNoRule),
+    takes_rules: Some(RowsByRules::Hidden),
     task: &Number::Count,
     ..NUMBER
 };
@@ -70,7 +69,7 @@ static SUM: QueryKind = QueryKind {
         help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
     }),
     values: query::Values::OfOne,
-    takes_rules: Some(AmbiguousKeys::ByNoRule),
+    takes_rules: Some(RowsByRules::Hidden),
     task: &Number::Sum,
     ..NUMBER
 };
@@ -96,7 +95,7 @@ static THRESHOLD: QueryKind = QueryKind {
     }),
     values: query::Values::None,
     body: QueryBodyForm::Number,
-    takes_rules: Some(AmbiguousKeys::ByNoRule),
+    takes_rules: Some(RowsByRules::Hidden),
     task: &Number::AtLeast,
     ..NUMBER
 };

@@ -139,8 +139,8 @@ pub struct Part {
     pub sends: bool,
     /// Whether the side wants matches in the same order as the other side.
     pub aligns: bool,
-    /// Whether any side learns the result.
-    pub is_told: bool,
+    /// The number of sides that learn the result.
+    pub learners: usize,
     /// The most keys of a row, if rules make the keys.
     pub rules: Option<usize>,
     /// The query, if it is in the language of queries.

@@ -18,7 +18,6 @@ use vesica_core::{
 };
 use vesica_keyset::{
     key_rows::KeyRows,
-    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -39,7 +38,7 @@ use crate::{
     join_pieces, joined,
     outcome::Outcome,
     piece::{JoinLayout, JoinPiece},
-    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
+    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, RowsByRules, Values},
     rows::matching,
 };
 
@@ -59,7 +58,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: true,
     takes_identifiers: false,
-    takes_rules: Some(AmbiguousKeys::ByNoRule),
+    takes_rules: Some(RowsByRules::OneToOne),
     takes_order: false,
     is_told: true,
     keeps_rows: true,

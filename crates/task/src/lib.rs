@@ -17,6 +17,7 @@ pub mod interface;
 mod join_pieces;
 mod joined;
 pub mod joins;
+pub mod linked;
 pub mod noise;
 mod one_to_one;
 pub mod outcome;
@@ -32,7 +33,7 @@ use self::query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, Values};
 
 /// The queries of each task.
 static TASKS: &[&[&QueryKind]] =
-    &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS];
+    &[rows::KINDS, linked::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS];
 
 fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())
@@ -129,6 +130,7 @@ mod tests {
             ("sum:a:b", Query::SUM, column("a:b")),
             ("products:x", Query::PRODUCTS, column("x")),
             ("threshold:5", Query::at_least(5), None),
+            ("linked", Query::LINKED, None),
             ("shares", Query::SHARES, None),
             ("shares:x", Query::SHARES, column("x")),
         ] {

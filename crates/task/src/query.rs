@@ -12,8 +12,8 @@ use crate::interface::{Method, Part, Task};
 
 /// The query of a run. Both sides must name the same one.
 ///
-/// The queries are [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`], [`Query::at_least`],
-/// [`Query::select`] and [`Query::SHARES`].
+/// The queries are [`Query::ROWS`], [`Query::LINKED`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`],
+/// [`Query::at_least`], [`Query::select`] and [`Query::SHARES`].
 #[derive(Clone)]
 pub struct Query {
     /// The kind of the query.
@@ -71,8 +71,8 @@ pub struct QueryKind {
     pub takes_columns: bool,
     /// Whether rows may have several identifiers.
     pub takes_identifiers: bool,
-    /// The treatment of ambiguous keys, if rules may make the keys.
-    pub takes_rules: Option<AmbiguousKeys>,
+    /// The way in which it takes rows that match by rules, if rules may make the keys.
+    pub takes_rules: Option<RowsByRules>,
     /// Whether both sides may write matches in the same order.
     pub takes_order: bool,
     /// Whether any side learns the result.
@@ -85,6 +85,27 @@ pub struct QueryKind {
     pub(crate) result: ResultForm,
     /// The task that answers it.
     pub task: &'static dyn Task,
+}
+
+/// The way in which a query takes rows that match by rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsByRules {
+    /// Each row that matches, with the rules by which it does.
+    Shown,
+    /// Each row with one row of the other side, by the first rule that links them.
+    OneToOne,
+    /// Each row once, or a number about such rows: nobody learns the rules by which a row matches.
+    Hidden,
+}
+
+impl RowsByRules {
+    /// Returns the treatment of ambiguous keys.
+    pub fn ambiguous(self) -> AmbiguousKeys {
+        match self {
+            Self::Shown => AmbiguousKeys::ByFirstRule,
+            Self::OneToOne | Self::Hidden => AmbiguousKeys::ByNoRule,
+        }
+    }
 }
 
 /// The form in which a user writes a query.
@@ -199,7 +220,7 @@ impl Query {
             return Err(Error::usage(Misuse::Noise, message));
         }
         self.kind.task.check(part)?;
-        if part.is_told != self.kind.is_told {
+        if (part.learners > 0) != self.kind.is_told {
             let message = "`--answer shares` requires `--learns nobody`; every other answer requires a side that learns";
             return Err(Error::usage(Misuse::Query, message));
         }

@@ -10,7 +10,6 @@ use vesica_core::{
 use vesica_keyset::{
     key_number::KeyNumber,
     key_rows::KeyRows,
-    linked::AmbiguousKeys,
     partitions::{Partition, Partitions},
 };
 use vesica_net::Channel;
@@ -31,7 +30,7 @@ use crate::{
     },
     outcome::Outcome,
     piece::{RowsLayout, RowsPiece},
-    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
+    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, RowsByRules, Values},
     row_pieces,
 };
 
@@ -54,7 +53,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: true,
-    takes_rules: Some(AmbiguousKeys::ByFirstRule),
+    takes_rules: Some(RowsByRules::Shown),
     takes_order: true,
     is_told: true,
     keeps_rows: true,

@@ -30,6 +30,7 @@ use vesica_table::{output::Access, row_number::RowNumber};
 use zeroize::Zeroizing;
 
 use crate::{
+    by_rules::whole_sets,
     disclosure::{Fact, Scenario, Secret},
     gather::{ByPartitions, FoundPieces, PreparedMethod},
     interface::{
@@ -38,7 +39,7 @@ use crate::{
     },
     outcome::Outcome,
     piece::BinsPiece,
-    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
+    query::{Form, Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, RowsByRules, Values},
 };
 
 impl Query {
@@ -62,7 +63,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Nothing,
     takes_columns: false,
     takes_identifiers: false,
-    takes_rules: None,
+    takes_rules: Some(RowsByRules::Hidden),
     takes_order: false,
     is_told: false,
     keeps_rows: false,
@@ -94,8 +95,18 @@ impl Task for SecretShares {
         vec![Fact::Share]
     }
 
-    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
-        vec![Secret::Result, Secret::Members, Secret::AllColumns]
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
+        let secrets = [Secret::Result, Secret::Members].into_iter().chain(of_rules);
+        secrets.chain([Secret::AllColumns]).collect()
+    }
+
+    /// A row that matches by rules may match several rows of the other side, each with a value.
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let is_refused = ours.rules.is_some() && ours.brings_values && theirs.brings_values;
+        let message = "by rules, a row may match several rows of the other side, so one side at most has values: name a column \
+                       on one side only";
+        is_refused.then(|| Difference::of_both("values", message.to_owned()))
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
@@ -106,8 +117,9 @@ impl Task for SecretShares {
 
 /// Returns the outline of the shares.
 fn outline(request: &Request) -> Outline {
-    let Request { sizes, partitions, sender_brings, receiver_brings, .. } = *request;
-    Outline { sizes, partitions, of_sender: sender_brings, of_receiver: receiver_brings }
+    let Request { sizes, partitions, sender_brings, receiver_brings, rules, .. } = *request;
+    let (of_sender, of_receiver) = (sender_brings, receiver_brings);
+    Outline { sizes, partitions, of_sender, of_receiver, people: rules }
 }
 
 impl Method for &'static Sharing {
@@ -124,6 +136,9 @@ impl Method for &'static Sharing {
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        if request.rules.is_some() && request.partitions > 1 {
+            return Err(whole_sets());
+        }
         Ok(Candidate::sharing(outline(request)))
     }
 
@@ -132,6 +147,9 @@ impl Method for &'static Sharing {
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        if call.request.rules.is_some() {
+            return None;
+        }
         Some(Box::new(InShares { call: call.clone() }))
     }
 
@@ -160,7 +178,10 @@ impl Party for PreparedMethod<InShares> {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Unrevealed<'a>> {
         let Self { method: InShares { call }, party } = *self;
-        let shares = party.run(Valued::new(items, set.values()), channel, rng)?;
+        let has_people = call.request.rules.is_some() && call.receives();
+        let people = if has_people { set.people() } else { Vec::new() };
+        let input = Valued { people: &people, ..Valued::new(items, set.values()) };
+        let shares = party.run(input, channel, rng)?;
         let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
         let rows = shares.items.is_some().then(|| set.first_rows());

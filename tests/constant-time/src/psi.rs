@@ -248,8 +248,9 @@ fn number(method: &Method, query: Query) {
 /// Computes shares of matches and of both parties' values, which add up to the result.
 fn both_shares() {
     let (sender, receiver, shared) = sets();
+    let (of_sender, of_receiver) = (true, true);
     let outline =
-        shares::Outline { sizes: SIZES, partitions: 1, of_sender: true, of_receiver: true };
+        shares::Outline { sizes: SIZES, partitions: 1, of_sender, of_receiver, people: None };
     let sharing = outline.functionality();
     let (of_sender, of_receiver) = (values(SIZES.sender, true), values(SIZES.receiver, true));
     let (mine, theirs) = (sender.items(), receiver.items());

@@ -132,7 +132,7 @@ def is_query(wanted):
     """Queries other than for rows are not specified: they are known by name alone, and refused when terms are compared."""
     if isinstance(wanted, dict):
         return wanted.keys() == {"at-least"} and type(wanted["at-least"]) is int and wanted["at-least"] >= 0
-    return wanted in ("rows", "count", "sum", "products", "join", "shares")
+    return wanted in ("rows", "linked", "count", "sum", "products", "join", "shares")
 
 
 def agree(a, b, fingerprint_a, fingerprint_b):

@@ -48,7 +48,7 @@ const STATEMENTS: &[Statement] = &[
         document: ARCHITECTURE,
         says: "A task is a file in `task/src/` and a line of the list `TASKS`: rows, joins, numbers, shares, queries",
         source: "crates/task/src/lib.rs",
-        has: "TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS]",
+        has: "TASKS: &[&[&QueryKind]] = &[rows::KINDS, linked::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS]",
     },
     Statement {
         document: ARCHITECTURE,

@@ -9,6 +9,7 @@
 Both sides call the same function, or run the command `vesica run`.
 
     intersect    the rows whose keys the other side has too; also joins
+    linked       the rows that match by rules, while nobody learns by which
     count, sum   the number of matching keys; the sum of one side's values over them
     products     the sum of the products of both sides' values
     threshold    whether at least a given number of keys match
@@ -40,6 +41,7 @@ from vesica._agreements import verify as verify
 from vesica._api import check as check
 from vesica._api import count as count
 from vesica._api import intersect as intersect
+from vesica._api import linked as linked
 from vesica._api import match_quality as match_quality
 from vesica._api import plan as plan
 from vesica._api import products as products
@@ -73,6 +75,7 @@ from vesica._types import NumberOptions as NumberOptions
 from vesica._types import Options as Options
 from vesica._types import QueryOptions as QueryOptions
 from vesica._types import RowOptions as RowOptions
+from vesica._types import RuleOptions as RuleOptions
 
 __all__ = [
     "Agreement",
@@ -92,6 +95,7 @@ __all__ = [
     "PolicyError",
     "QueryOptions",
     "RowOptions",
+    "RuleOptions",
     "Run",
     "Table",
     "TermsError",
@@ -101,6 +105,7 @@ __all__ = [
     "check",
     "count",
     "intersect",
+    "linked",
     "local_pair",
     "lookup",
     "match_quality",

@@ -120,7 +120,7 @@ def preview(
     """Predict the disclosures of a run to each side, without contacting anybody.
 
     Give the file of an ``agreement`` and this side's ``identity``, or the terms of a run as for
-    ``vesica.intersect``. ``answer`` is rows, count, sum, products, threshold:K or shares.
+    ``vesica.intersect``. ``answer`` is rows, linked, count, sum, products, threshold:K or shares.
 
     Returns:
         ``sentences`` that describe the disclosures, ``clauses`` with the other terms, and

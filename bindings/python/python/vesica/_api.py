@@ -27,6 +27,7 @@ from vesica._types import (
     Path,
     QueryOptions,
     RowOptions,
+    RuleOptions,
     Unpack,
 )
 
@@ -160,7 +161,8 @@ def intersect(
             them.
         progress: Whether to show a progress bar, which requires tqdm. By default, one is shown on
             a terminal and in a notebook.
-        **options: See ``vesica.Options`` and ``vesica.RowOptions``.
+        **options: See ``vesica.Options``, ``vesica.RuleOptions`` and
+            ``vesica.RowOptions``.
 
     Returns:
         The run, with the matched rows in ``rows``.
@@ -194,10 +196,49 @@ def intersect(
     )
 
 
+def linked(
+    table: Path | ArrowStream,
+    *,
+    partner: Partner | Path,
+    identity: Identity | Path | None = None,
+    learns: Learns | None = None,
+    select: str | Sequence[str] | None = None,
+    to: Kind | None = None,
+    output: Path | None = None,
+    progress: bool | None = None,
+    **options: Unpack[RuleOptions],
+) -> Run:
+    """Find the rows that match by rules, while nobody learns by which.
+
+    One side learns: its matched rows are in ``rows`` of the result, and their number, where equal
+    rows are one, in ``value``. Other arguments are as for `intersect`. The rules are ``match`` and
+    ``field`` of ``vesica.RuleOptions``.
+
+    >>> run = vesica.linked(people, field=["last=Nachname:name", "dob=Geburtstag:date:%d.%m.%Y"],
+    ...                     match=["last, dob", "soundex(last), dob"], learns="me",
+    ...                     partner=partner, identity=me)  # doctest: +SKIP
+    >>> run.rows  # doctest: +SKIP
+    """
+    return _run(
+        "linked",
+        table,
+        partner,
+        identity,
+        key=None,
+        normalize=None,
+        learns=learns,
+        to=to,
+        progress=progress,
+        select=select,
+        output=output,
+        **options,
+    )
+
+
 def count(
     table: Path | ArrowStream,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
@@ -227,7 +268,7 @@ def count(
 def sum(
     table: Path | ArrowStream,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     values: str | None = None,
     identity: Identity | Path | None = None,
@@ -295,13 +336,13 @@ def threshold(
     table: Path | ArrowStream,
     *,
     at_least: int,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     identity: Identity | Path | None = None,
     learns: Learns | None = None,
     normalize: str | Sequence[str] | None = None,
     progress: bool | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[RuleOptions],
 ) -> Run:
     """Find whether the sides share at least ``at_least`` keys, and nothing more.
 
@@ -326,7 +367,7 @@ def threshold(
 def shares(
     table: Path | ArrowStream,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     output: Path,
     values: str | None = None,
@@ -367,7 +408,7 @@ def query(
     table: Path | ArrowStream,
     query: str | None = None,
     *,
-    key: Key | Sequence[Key],
+    key: Key | Sequence[Key] | None = None,
     partner: Partner | Path,
     columns: str | Sequence[str] | None = None,
     identity: Identity | Path | None = None,
@@ -388,7 +429,8 @@ def query(
         table: As for `intersect`.
         query: The query, such as ``SELECT b.city, count(*), sum(a.spend) FROM a JOIN b USING (key)
             GROUP BY b.city HAVING count(*) >= 50``. Omit it if there is an agreement, which has it.
-        key: The column of the key, or a list of columns that together form the key.
+        key: The column of the key, or a list of columns that together form the key; or rules in
+            its place.
         partner: The other side, or the file of an agreement with it.
         columns: The columns of this side that the query uses, with their types, as in
             ``spend:decimal(2)`` or ``city:label<=64``. Omit them if there is an agreement.
@@ -478,7 +520,7 @@ def match_quality(
         other: The other table. Without it, the first row of each person in ``table`` is compared
             with the others.
         truth: The column that names the person of each row.
-        field: The fields of the rules, as in ``vesica.RowOptions``.
+        field: The fields of the rules, as in ``vesica.RuleOptions``.
         match: The rules, the strictest first, or the name of a list of rules.
         their_truth: The column of ``other`` that names the person, if it differs.
         their_field: The fields whose columns in ``other`` differ.

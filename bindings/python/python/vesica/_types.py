@@ -96,8 +96,8 @@ class Options(TypedDict, total=False):
     deadline: float
 
 
-class RowOptions(Options, total=False):
-    """Further arguments of a run for rows, for keys that rules derive from fields.
+class RuleOptions(Options, total=False):
+    """Further arguments of a run whose keys rules derive from fields.
 
     Keys:
         field: In place of ``key``, the fields of the rules: texts such as ``first=Vorname:name``,
@@ -105,16 +105,24 @@ class RowOptions(Options, total=False):
         match: In place of ``key``: rules by which rows match, the strictest first, such as
             ``first, soundex(last), dob``; or ``person``, ``person+address`` or ``ladder``.
         pad_keys: Add random keys, so that only the number of rows shows.
-        min_rule: Return only rows that match by this many of the first rules.
     """
 
     field: str | Sequence[str] | Mapping[str, str | Mapping[str, str]]
     match: str | Sequence[str]
     pad_keys: bool
+
+
+class RowOptions(RuleOptions, total=False):
+    """Further arguments of a run for rows.
+
+    Keys:
+        min_rule: Return only rows that match by this many of the first rules.
+    """
+
     min_rule: int
 
 
-class QueryOptions(Options, total=False):
+class QueryOptions(RuleOptions, total=False):
     """Further arguments of a query over both tables.
 
     Keys:
@@ -127,7 +135,7 @@ class QueryOptions(Options, total=False):
     repeated_keys: bool
 
 
-class NumberOptions(Options, total=False):
+class NumberOptions(RuleOptions, total=False):
     """Further arguments of runs whose answer is a number.
 
     Keys:

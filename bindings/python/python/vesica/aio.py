@@ -45,6 +45,7 @@ def _coroutine(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 
 intersect = _coroutine(_api.intersect)
+linked = _coroutine(_api.linked)
 count = _coroutine(_api.count)
 sum = _coroutine(_api.sum)
 products = _coroutine(_api.products)

@@ -12,13 +12,13 @@ impl Offer {
     /// As [`RuleTerms::on`].
     pub(super) fn check_rules(&self, rules: &RuleTerms) -> Result<()> {
         let refused = |message: &str| Err(Error::usage(Misuse::Identifiers, message));
-        let Some(ambiguous) = self.query.kind.takes_rules else {
+        let Some(rows) = self.query.kind.takes_rules else {
             return refused(
-                "sums of products and secret shares take no rules (--match): a row that matches by two rules would count \
-                 twice in them; name one --key",
+                "a sum of products takes no rules (--match): a row may match several rows of the other side, each with a value; \
+                 name one --key",
             );
         };
-        if ambiguous != rules.ambiguous() {
+        if rows.ambiguous() != rules.ambiguous() {
             return refused("the rules treat ambiguous keys in another way than the query");
         }
         if self.sends.as_ref().is_some_and(|sent| sent.rows > 1) {

@@ -323,8 +323,8 @@ fn rules_link_the_rows_of_a_join() {
 /// The part that a task checks is the same for an offer and for its form on the wire.
 #[test]
 fn a_part_is_that_of_the_offer() {
-    for (learns, is_told) in
-        [(Learns::Me, true), (Learns::Peer, true), (Learns::Both, true), (Learns::Nobody, false)]
+    for (learns, learners) in
+        [(Learns::Me, 1), (Learns::Peer, 1), (Learns::Both, 2), (Learns::Nobody, 0)]
     {
         let full = Offer {
             learns,
@@ -339,7 +339,7 @@ fn a_part_is_that_of_the_offer() {
         for part in [full.part(), WireOffer::new(&full, Role::A).part()] {
             assert!(part.sends && part.aligns && part.brings_values);
             assert_eq!((part.scale, part.minimum, part.noise), (3, 5, noise()));
-            assert_eq!(part.is_told, is_told);
+            assert_eq!(part.learners, learners);
         }
         let plain = Offer { learns, ..offer() };
         for part in [plain.part(), WireOffer::new(&plain, Role::A).part()] {

@@ -351,7 +351,7 @@ fn thresholds_at_the_edges() {
 }
 
 /// A share file: what is in its columns, by their names.
-fn columns(lab: &Lab, party: Party) -> std::collections::HashMap<String, Vec<String>> {
+pub fn columns(lab: &Lab, party: Party) -> std::collections::HashMap<String, Vec<String>> {
     let text = lab.output(party).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
     let header: Vec<String> = lines.next().unwrap().collect();
@@ -362,7 +362,7 @@ fn columns(lab: &Lab, party: Party) -> std::collections::HashMap<String, Vec<Str
 }
 
 /// The XOR of a column of both sides, whose cells are hexadecimal.
-fn combined(lab: &Lab, name: &str) -> Vec<u64> {
+pub fn combined(lab: &Lab, name: &str) -> Vec<u64> {
     let [one, other] = [Connecting, Listening].map(|party| columns(lab, party)[name].clone());
     assert_eq!(one.len(), other.len());
     let number = |cell: &String| u64::from_str_radix(cell, 16).unwrap();

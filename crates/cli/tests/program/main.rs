@@ -35,6 +35,7 @@ mod linked;
 mod linked_join;
 mod linked_numbers;
 mod linked_queries;
+mod linked_rows;
 #[cfg(unix)]
 mod losses;
 mod meeting;

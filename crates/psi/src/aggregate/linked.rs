@@ -105,10 +105,10 @@ impl LinkedPeople {
             sizes: self.sizes,
             known: *self,
             sender: |linked, channel, rng| {
-                Ok(Box::new(Opening(linked.sharer(false, channel, rng)?)))
+                Ok(Box::new(LinkingParty(linked.sharer(false, channel, rng)?)))
             },
             receiver: |linked, channel, rng| {
-                Ok(Box::new(Opening(linked.sharer(true, channel, rng)?)))
+                Ok(Box::new(LinkingParty(linked.sharer(true, channel, rng)?)))
             },
         }
     }
@@ -126,9 +126,9 @@ impl LinkedPeople {
 }
 
 /// A party that opens its shares, or sees them opened.
-struct Opening(Box<Sharer>);
+struct LinkingParty(Box<Sharer>);
 
-impl Party<Items<'_>, ()> for Opening {
+impl Party<Items<'_>, ()> for LinkingParty {
     fn run(
         self: Box<Self>,
         items: Items<'_>,
@@ -141,7 +141,7 @@ impl Party<Items<'_>, ()> for Opening {
     }
 }
 
-impl Party<Valued<'_>, Vec<u32>> for Opening {
+impl Party<Valued<'_>, Vec<u32>> for LinkingParty {
     fn run(
         self: Box<Self>,
         input: Valued<'_>,

@@ -8,8 +8,8 @@
 //!    values at matches, and of 0 everywhere else.
 //!
 //! If R's items belong to [people](crate::select::people), the bits of each person are joined before step 4, so that
-//! there are positions in place of bins: at a person's first position is whether any of its items matches, at all others
-//! 0. S has no values then, because a person may match several of its items.
+//! there are positions in place of bins: at a person's first position is whether any of its items matches, at all
+//! others 0. S has no values then, because a person may match several of its items.
 //!
 //! Each party keeps its shares. It learns the size of the other's set and nothing else: on their own, its
 //! shares are uniform. Only R knows which of its items, or people, is in which bin.
@@ -169,7 +169,7 @@ impl Outline {
     /// The sharing that both parties run.
     ///
     /// # Panics
-    /// If there are people with more than [`MAX_ITEMS_OF_PERSON`] items, or with values of the sender, or in partitions.
+    /// If there are people with more than [`MAX_ITEMS_OF_PERSON`] items, values of the sender, or in partitions.
     pub fn functionality(&self) -> SharingOn {
         self.assert_people();
         let mut name = blake3::Hasher::new_derive_key("vesica psi shares v1");

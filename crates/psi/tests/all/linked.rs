@@ -105,7 +105,7 @@ fn the_receiver_learns_its_linked_people() {
 }
 
 /// The item that stands for a person depends on its place in the table, and not on which of them matches. So the first
-/// position tells the receiver nothing about the rule by which a person matches.
+/// position says nothing to the receiver about the rule by which a person matches.
 #[test]
 fn the_item_that_stands_for_a_person_says_nothing() {
     let mut stood = [0; 2];

@@ -3,7 +3,7 @@
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::key::Duplicates;
 use vesica_table::formulas::Formulas;
-use vesica_task::query::ResultForm;
+use vesica_task::query::{ResultForm, RowsByRules};
 
 use super::Job;
 
@@ -12,11 +12,13 @@ impl Job {
     pub(super) fn check_min_rule(&self) -> Result<()> {
         let Some(last) = self.min_rule else { return Ok(()) };
         let rules = self.offer.rules.as_ref().map_or(0, |rules| rules.rules().len());
-        if (1..=rules).contains(&usize::from(last)) {
-            return Ok(());
-        }
+        let hides_rules = self.offer.query.kind.takes_rules == Some(RowsByRules::Hidden);
         let message = match rules {
             0 => "--min-rule is for runs whose rows match by rules (--match)".to_owned(),
+            _ if hides_rules => {
+                "--min-rule is for rows that are written with their rule, and this query hides it: name fewer rules".to_owned()
+            }
+            rules if (1..=rules).contains(&usize::from(last)) => return Ok(()),
             rules => format!("--min-rule {last}: there are {rules} rules, counted from 1"),
         };
         Err(Error::usage(Misuse::Output, message))

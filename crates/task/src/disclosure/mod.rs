@@ -49,6 +49,13 @@ pub enum Fact {
         /// The rules, in order.
         rules: Vec<String>,
     },
+    /// The rows that match a row of the other side by one of the rules, without the rule.
+    MatchingRows {
+        /// Their number, if it is known. Rows with equal fields are one.
+        rows: Option<u64>,
+        /// The minimum number that is shown.
+        least: u64,
+    },
     /// The matches that are of one row of the other side.
     SameRow,
     /// Values of the other side's columns, in matching rows.
@@ -144,6 +151,8 @@ pub enum Secret {
     ExactNumber,
     /// The number of keys that each rule made, and the number of those that were left out.
     KeysOfRules,
+    /// The rules by which a row matches.
+    RulesOfRows,
     /// Any single value.
     Values,
     /// The result; each side has a share of it.
@@ -205,6 +214,9 @@ pub enum Assumption {
         finder: Role,
         /// The minimum.
         least: u64,
+        /// Whether it counts rows in place of keys.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        of_rows: bool,
     },
     /// A single share reveals nothing.
     Shares,
@@ -272,6 +284,15 @@ impl Scenario {
     /// unless both learn.
     pub(crate) fn matches(&self, learner: Role) -> Fact {
         Fact::Matches { matches: self.matches, keys: self.keys(learner), least: self.least }
+    }
+
+    /// Returns the rows that match by rules as a fact that a side learns.
+    pub(crate) fn matching_rows(&self) -> Fact {
+        let rows = match self.answer {
+            Answer::Shown(rows) => rows,
+            _ => None,
+        };
+        Fact::MatchingRows { rows, least: self.least }
     }
 
     /// Returns a number about the shared keys as a fact, or about the matching rows of a side if rules make the keys.

@@ -181,6 +181,16 @@ impl Fact {
                     rules.collect::<Vec<_>>().join("; ")
                 )
             }
+            Self::MatchingRows { rows, least } => {
+                let found = rows.map(|rows| format!(" ({})", grouped(rows)));
+                let least = (*least > 0 && rows.is_none())
+                    .then(|| format!(", if at least {} do", grouped(*least)));
+                format!(
+                    "which of its rows match a row of {other} by one of the rules{}{}",
+                    found.unwrap_or_default(),
+                    least.unwrap_or_default()
+                )
+            }
             Self::SameRow => format!("which of these keys are of one row of {other}"),
             Self::Columns { columns, rows } => {
                 let names = match &columns[..] {
@@ -338,6 +348,7 @@ impl Secret {
             Self::Members => "which of its keys the other has",
             Self::KeysOfRules => "how many keys the other has by each rule, or left out",
             Self::ExactNumber => "the number without its noise",
+            Self::RulesOfRows => "by which of the rules a row matches, or by how many",
             Self::Values => "any single value",
             Self::Result => "the result",
             Self::AllColumns => "any column of the other's table",
@@ -394,9 +405,9 @@ impl Assumption {
                  or without a run.",
                 names.capital(*holder)
             ),
-            Self::KeptBack { finder, least } => format!(
+            Self::KeptBack { finder, least, of_rows } => format!(
                 "If fewer than {} match, the program of {} withholds the result; the protocol does not enforce this.",
-                of_keys(*least),
+                counted(*least, if *of_rows { "row" } else { "key" }),
                 names.of(*finder)
             ),
             Self::Shares => "A single side's share reveals nothing about the result.".to_owned(),

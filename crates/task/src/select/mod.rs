@@ -20,7 +20,6 @@ use vesica_core::{
     parties::Role,
     words::counted,
 };
-use vesica_keyset::linked::AmbiguousKeys;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, Sizes, Status, aggregate};
@@ -38,7 +37,7 @@ use crate::{
     disclosure::{Fact, Scenario, Secret},
     interface::{Call, Context, Gather, Method, Part, Party, Request, Task},
     outcome::Outcome,
-    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, Values},
+    query::{Query, QueryBody, QueryBodyForm, QueryKind, ResultForm, RowsByRules, Values},
 };
 
 impl Query {
@@ -58,7 +57,7 @@ static KIND: QueryKind = QueryKind {
     body: QueryBodyForm::Select,
     takes_columns: false,
     takes_identifiers: false,
-    takes_rules: Some(AmbiguousKeys::ByNoRule),
+    takes_rules: Some(RowsByRules::Hidden),
     takes_order: false,
     is_told: true,
     keeps_rows: false,

@@ -1,0 +1,242 @@
+//! Linked rows and shares of them, whose rules nobody learns, as an evaluation of both tables in the clear finds them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vesica::files::NullValues;
+use vesica_testkit::population::{Record, TwoTables};
+
+use crate::{
+    answers::{columns, combined},
+    harness::{Connecting, Lab, Listening, Party, Running},
+    linked::{flags, header, line, rules, tables, text, values},
+    linked_join::{RULES, keys},
+    linked_numbers::repeated,
+    partners::{Projects, Side::Inviter},
+};
+
+/// A table in the clear: the rows with equal fields are one person.
+struct People {
+    /// The first row of each row's person.
+    first: Vec<usize>,
+    /// The first rows of the people that match.
+    matching: BTreeSet<usize>,
+}
+
+impl People {
+    fn of(texts: &[&str], mine: &[Record], theirs: &[Record]) -> Self {
+        let theirs = keys(texts, theirs);
+        let linked = keys(texts, mine).into_iter().filter(|(key, _)| theirs.contains_key(key));
+        let matching = linked.map(|(_, row)| row).collect();
+        let rules = rules(texts);
+        let mut seen = BTreeMap::new();
+        let first = |(row, record): (usize, &Record)| {
+            let fields = rules.derive(&values(&rules, record), &NullValues::default()).fields;
+            *seen.entry(fields).or_insert(row)
+        };
+        Self { first: mine.iter().enumerate().map(first).collect(), matching }
+    }
+
+    /// The lines of all rows that match, with a header.
+    fn lines(&self, party: Party, table: &[Record]) -> String {
+        let matches = |(row, _): &(usize, &Record)| self.matching.contains(&self.first[*row]);
+        let rows = table.iter().enumerate().filter(matches);
+        rows.fold(header(party).to_owned() + "\n", |text, (_, record)| {
+            text + &line(party, record) + "\n"
+        })
+    }
+}
+
+/// Runs a query by rules, with more options for each party.
+#[track_caller]
+fn succeed(lab: &Lab, rules: &[&str], mine: &[&str], theirs: &[&str]) {
+    let mine = [&flags(Connecting, rules)[..], mine].concat();
+    let theirs = [&flags(Listening, rules)[..], theirs].concat();
+    lab.run(&mine, &theirs).iter().for_each(|ended| _ = ended.assert(0, &[]));
+}
+
+fn linked(learns: &str) -> [&str; 4] {
+    ["--answer", "linked", "--learns", learns]
+}
+
+#[test]
+fn linked_rows_are_written_without_their_rule() {
+    let (lab, TwoTables { ours, theirs }) = repeated(1_203, 8);
+    for rules in [&RULES[..], &RULES[1..2], &["last, dob", "left(first, 1), last", "dob, postcode"]]
+    {
+        for (learner, mine, there) in [(Connecting, &ours, &theirs), (Listening, &theirs, &ours)] {
+            let people = People::of(rules, mine, there);
+            assert!(people.matching.len() > 300 && people.matching.len() < mine.len());
+            let learns = match learner {
+                Connecting => ["me", "peer"],
+                Listening => ["peer", "me"],
+            };
+            let padded = if rules.len() == 1 { &["--pad-keys"][..] } else { &[] };
+            let [one, other] = learns.map(|learns| [&linked(learns)[..], padded].concat());
+            succeed(&lab, rules, &one, &other);
+            assert_eq!(lab.output(learner).unwrap(), people.lines(learner, mine));
+            let report = lab.report(learner);
+            let number = serde_json::json!({"kind": "count", "value": people.matching.len()});
+            assert_eq!(report["answer"], number);
+            assert!(report["matches"].is_null() && report["rows_of_rules"].is_null());
+            let other = if learner == Connecting { Listening } else { Connecting };
+            assert!(lab.report(other)["answer"].is_null());
+        }
+    }
+}
+
+/// Lengths depend on the numbers of keys, and not on matches or their rules.
+#[test]
+fn lengths_do_not_show_matches() {
+    let (lab, TwoTables { ours, mut theirs }) = tables(400, 6);
+    let padded = |learns| [&linked(learns)[..], &["--pad-keys"]].concat();
+    let sent = || {
+        succeed(&lab, &RULES, &padded("me"), &padded("peer"));
+        [Connecting, Listening].map(|party| lab.report(party)["bytes_sent"].as_u64().unwrap())
+    };
+    let with_matches = sent();
+    theirs.iter_mut().for_each(|record| record.birthday = "1900-01-01".to_owned());
+    theirs.iter_mut().for_each(|record| record.postcode.clear());
+    lab.write(Listening, text(Listening, &theirs));
+    assert!(People::of(&RULES, &ours, &theirs).matching.is_empty());
+    let without = sent();
+    for (with, without) in with_matches.iter().zip(without) {
+        assert!(with.abs_diff(without) < 200, "{with} and {without} bytes");
+    }
+}
+
+/// The words of both sides are about rows, and nobody is said to learn a rule.
+#[test]
+fn everything_said_is_about_rows() {
+    let (lab, TwoTables { ours, theirs }) = repeated(200, 2);
+    let people = People::of(&RULES, &ours, &theirs);
+    let [mine, theirs] = [(Connecting, "me"), (Listening, "peer")]
+        .map(|(party, learns)| [&flags(party, &RULES)[..], &linked(learns)].concat());
+    let [mine, theirs] = lab.run(&mine, &theirs);
+    let number = people.matching.len();
+    let learned =
+        format!("of its rows match a row of the other side by one of the rules ({number})");
+    mine.assert(
+        0,
+        &[&format!("{number} rows match; "), &format!("This side learned which {learned}")],
+    );
+    theirs.assert(0, &["The other side learned which of its rows match a row of this side"]);
+    let projects = Projects::new(10);
+    projects.succeeds(Inviter, &["init"]);
+    let preview = ["preview", "--identity", "vesica.identity", "--input", "nobody-reads-this.csv"];
+    let flags = [&preview[..], &flags(Connecting, &RULES), &linked("me")].concat();
+    let said = projects.succeeds(Inviter, &flags).out;
+    for phrase in
+        ["by which of the rules a row matches, or by how many", "a row is shown without the rules"]
+    {
+        assert!(said.contains(phrase), "{said}");
+    }
+}
+
+#[test]
+fn shares_are_of_rows_that_match() {
+    let (lab, TwoTables { ours, theirs }) = repeated(601, 4);
+    for [one, other] in
+        [["shares", "shares"], ["shares:person", "shares"], ["shares", "shares:person"]]
+    {
+        let share = |answer| ["--answer", answer, "--learns", "nobody"];
+        succeed(&lab, &RULES, &share(one), &share(other));
+        // The side with values has the rows, and otherwise the one that connects.
+        let (owner, mine, there) = match other {
+            "shares" => (Connecting, &ours, &theirs),
+            _ => (Listening, &theirs, &ours),
+        };
+        let people = People::of(&RULES, mine, there);
+        let of_bins = columns(&lab, owner);
+        let name = if owner == Connecting { "value_a" } else { "value_b" };
+        let has_values = [one, other].iter().any(|answer| answer.contains(':'));
+        assert_eq!(of_bins.len(), 3 + usize::from(has_values));
+        let members = combined(&lab, "member");
+        let values = has_values.then(|| combined(&lab, name));
+        let mut found = BTreeSet::new();
+        for (bin, row) in of_bins["row"].iter().enumerate() {
+            let row = row.parse::<usize>().ok().map(|row| row - 1);
+            let matching = row.filter(|row| people.matching.contains(row));
+            assert_eq!(members[bin], u64::from(matching.is_some()), "{one}, {other}: {row:?}");
+            let sum = |row: usize| -> u64 {
+                let rows = mine.iter().zip(&people.first).filter(|(_, first)| **first == row);
+                rows.map(|(record, _)| u64::from(record.person)).sum()
+            };
+            let value = matching.map_or(0, sum);
+            assert!(values.as_ref().is_none_or(|values| values[bin] == value));
+            assert!(row.is_none_or(|row| found.insert(row)), "a row is at one position");
+        }
+        assert!(people.matching.is_subset(&found));
+        for party in [Connecting, Listening] {
+            let report = lab.report(party);
+            assert!(report["matches"].is_null() && report["answer"].is_null());
+        }
+    }
+    let share = ["--answer", "shares:person", "--learns", "nobody"];
+    let [mine, theirs] =
+        [Connecting, Listening].map(|party| [&flags(party, &RULES)[..], &share].concat());
+    for ended in lab.run(&mine, &theirs) {
+        ended.assert(5, &["name a column on one side only"]);
+    }
+}
+
+#[test]
+fn linked_rows_are_refused_where_a_rule_would_show() {
+    let (lab, _) = tables(20, 1);
+    let of_rules = flags(Connecting, &RULES);
+    let key = vec!["--key", "first"];
+    for (keys, more, said) in [
+        (&key, &["--learns", "me"][..], "name rules with --match, or ask for rows"),
+        (&of_rules, &["--learns", "both"], "only one side learns linked rows"),
+        (&of_rules, &["--learns", "me", "--minimum", "3"], "takes no minimum"),
+        (
+            &of_rules,
+            &["--learns", "me", "--min-rule", "2"],
+            "this query hides it: name fewer rules",
+        ),
+        (
+            &of_rules,
+            &["--learns", "me", "--partitions", "2"],
+            "linked rows by rules compare whole sets",
+        ),
+        (
+            &of_rules,
+            &["--learns", "me", "--resume", "j"],
+            "linked rows by rules compare whole sets",
+        ),
+        (
+            &of_rules,
+            &["--learns", "me", "--protocol", "rr22"],
+            "is named `rr22`; there are: rs21-circuit",
+        ),
+        (&of_rules, &["--learns", "me", "--epsilon", "1"], "noise hides a single key"),
+        (
+            &of_rules,
+            &["--learns", "me", "--send", "person"],
+            "--send and --answer exclude each other",
+        ),
+    ] {
+        let way = ["--connect", "127.0.0.1:1"];
+        let flags = [&keys[..], &["--answer", "linked"], more].concat();
+        Running::start(lab.command(Connecting, &way, &flags)).end().assert(2, &[said]);
+    }
+}
+
+/// Sets too large for the memory of a side are refused before anything is compared.
+#[test]
+fn sets_beyond_memory_are_refused() {
+    let (lab, _) = tables(60_000, 3);
+    for answer in [
+        &linked("me")[..],
+        &["--answer", "count", "--learns", "me"],
+        &["--answer", "shares", "--learns", "nobody"],
+    ] {
+        let theirs: Vec<_> =
+            answer.iter().map(|word| if *word == "me" { "peer" } else { *word }).collect();
+        let small = ["--memory", "80M"];
+        let mine = [&flags(Connecting, &RULES)[..], answer, &small].concat();
+        let [one, other] = lab.run(&mine, &[&flags(Listening, &RULES)[..], &theirs].concat());
+        one.assert(5, &["memory (here: `rs21-circuit` needs about", "raise --memory"]);
+        other.assert(5, &["there: not enough for `rs21-circuit`"]);
+        lab.assert_clean();
+    }
+}

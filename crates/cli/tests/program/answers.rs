@@ -139,7 +139,7 @@ fn sides_that_want_different_things_do_not_run() {
 fn impossible_questions_are_refused_at_once() {
     let lab = lab();
     for (answer, said) in [
-        ("mean", "possible values: rows, count, sum"),
+        ("mean", "possible values: rows, linked, count, sum"),
         ("sum:", "possible values"),
         ("threshold:-1", "threshold:K takes a whole number"),
         ("products", "possible values"),

@@ -14,14 +14,22 @@ use vesica_core::{
     parties::{Parties, Role, Security},
 };
 use vesica_net::Mesh;
-use vesica_psi::{DigestLength, joint::Place};
+use vesica_psi::{
+    DigestLength, Status,
+    joint::{Folding, Place},
+};
 use vesica_select::Side;
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::{query::Query, select::QueryTable};
+use vesica_task::{
+    disclosure::{Assumption, Disclosure},
+    query::Query,
+    select::QueryTable,
+};
 
 pub use self::cast::{Cast, MAX_NAME, MAX_PARTIES, NamedParty, Search, is_name};
 
 use crate::{
+    disclosed::Known,
     offer::{Offer, WireOffer},
     pledge::Pledge,
     terms::Terms,
@@ -76,9 +84,14 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
         "--diagnose compares the keys of two parties: run it with one of them"
     } else if offer.align {
         "--align is for two parties that both learn"
-    } else if offer.security != Security::SemiHonest || is_long {
-        "among several parties a run withstands semi-honest parties: leave out --security malicious, and name no protocol \
-         against malicious ones"
+    } else if let Some(message) = unfit(offer, cast) {
+        message
+    } else if is_long && offer.security == Security::SemiHonest {
+        "among several parties a protocol against malicious ones needs a fold against them: add --security malicious, or name \
+         no such protocol"
+    } else if offer.security == Security::Malicious && named.as_ref().is_some_and(|_| !is_long) {
+        "--security malicious among several parties takes protocols like `rr22-malicious`, whose items have 256 bits: name one \
+         of them, or leave out --protocol"
     } else if named.is_some_and(|method| method.tells_size()) {
         "among several parties only those that learn the result learn the number of shared keys: name a protocol that \
          hides it from the other side"
@@ -102,6 +115,29 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
         };
     };
     Err(Error::usage(Misuse::Parties, message))
+}
+
+/// Returns the reason why a run against malicious parties cannot have this offer. It is for rows of the leader, and its
+/// fold is research.
+fn unfit(offer: &Offer, cast: &Cast) -> Option<&'static str> {
+    if offer.security == Security::SemiHonest {
+        return None;
+    }
+    let refused = if cast.least().is_some() {
+        "--at-least withstands semi-honest parties only: leave out --security malicious"
+    } else if offer.query != Query::ROWS {
+        "among several parties, --security malicious is for rows of the leader: leave it out, or leave out --answer, --query, \
+         --send and --receive"
+    } else if !cast.learners.is_empty() {
+        "with --security malicious only the leader learns, because nobody could check the result that it passes on: leave out \
+         --learners"
+    } else if !offer.allow_research {
+        "--security malicious among several parties is research: one argument that nobody has reviewed. It runs only if all \
+         parties add --allow-research"
+    } else {
+        return None;
+    };
+    Some(refused)
 }
 
 impl JointTerms {
@@ -209,6 +245,8 @@ impl JointTerms {
                 _ => offer.clone(),
             };
             let merged = merge(party, &learning(leader, cast.learns(party)), &as_pivot);
+            // All parties take the same parts in a fold.
+            let merged = merged.and_then(|_| same_security(leader, offer));
             merged.map_err(|error| disagreement(cast, me, party, error))?;
         }
         // The strictest of all, in the terms of each pair.
@@ -240,6 +278,24 @@ impl JointTerms {
     /// Returns the terms of this party with its partner.
     pub fn of_party(&self, party: usize) -> &Terms {
         &self.of_pairs[party]
+    }
+
+    /// Returns the kind of the fold's parts.
+    pub fn folding(&self) -> Folding {
+        match self.of_party(self.cast.leader).security() {
+            Security::SemiHonest => Folding::SemiHonest,
+            Security::Malicious => Folding::Malicious,
+        }
+    }
+
+    /// Returns the disclosure of the session of leader and pivot, with the assumptions of the fold.
+    pub fn disclosure(&self, known: Known<'_>) -> Disclosure {
+        let mut disclosure = self.of_party(self.cast.leader).disclosure(known);
+        if self.folding().status() == Status::Research {
+            let protocol = self.folding().name().to_owned();
+            disclosure.assuming.insert(0, Assumption::Research { protocol });
+        }
+        disclosure
     }
 
     /// Returns a hash of the terms: the same on all parties, and different if anything agreed on differs.
@@ -312,6 +368,15 @@ pub fn answer(offer: &Offer, cast: &Cast, me: usize, other: usize) -> Result<Off
         Place::Helper => Offer { brings_values: false, sends: None, table: None, ..of_pivot },
     };
     Ok(Offer { learns: cast.learners_for(other), ..answer })
+}
+
+/// Refuses a party that asks for another security than the leader.
+fn same_security(leader: &WireOffer, other: &WireOffer) -> Result<()> {
+    if leader.security == other.security {
+        return Ok(());
+    }
+    let [here, there] = [leader, other].map(|offer| offer.security.name().to_owned());
+    Err(Error::Terms(vec![Difference { what: "security (--security)", here, there }]))
 }
 
 /// Returns whether a party provides more than keys.

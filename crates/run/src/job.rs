@@ -24,7 +24,7 @@ use vesica_agree::{
 use vesica_core::{
     error::{Error, InputFault, Misuse, Result},
     observe::{Observer, Progress, Unit},
-    parties::{Parties, Role},
+    parties::{Parties, Role, Security},
 };
 use vesica_keyset::{
     key::{Duplicates, KeyColumn, Nulls},
@@ -190,7 +190,14 @@ impl Job {
     pub fn check(&self) -> Result<()> {
         self.check_files()?;
         match &self.seat {
-            Some(seat) => joint::check(&self.offer, &seat.cast, seat.me)?,
+            Some(seat) => {
+                joint::check(&self.offer, &seat.cast, seat.me)?;
+                if self.resume.is_some() && self.offer.security == Security::Malicious {
+                    // Nothing ties a party to the same set in two attempts.
+                    let message = "among several parties a run against malicious ones cannot be resumed: leave out --resume";
+                    return Err(Error::usage(Misuse::Resume, message));
+                }
+            }
             None => self.offer.check()?,
         }
         if self.columns.len() != self.offer.keys.len() {

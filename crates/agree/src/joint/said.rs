@@ -20,7 +20,7 @@ impl JointTerms {
         sizes: Option<&[u64]>,
         tense: Tense,
     ) -> Learned {
-        self.cast.said(&self.of_pairs[self.cast.leader].disclosure(known), me, sizes, tense)
+        self.cast.said(&self.disclosure(known), me, sizes, tense)
     }
 }
 
@@ -96,7 +96,9 @@ impl Cast {
         }
         let mine = mine.map(|mine| sentence("This side", tense, mine)).unwrap_or_default();
         let theirs = theirs.join(" ");
-        let mut assuming = self.coalitions();
+        let deviates = |assumption: &Assumption| matches!(assumption, Assumption::Malicious { .. });
+        let is_malicious = disclosure.assuming.iter().any(deviates);
+        let mut assuming = if is_malicious { self.deviations() } else { self.coalitions() };
         for assumption in &disclosure.assuming {
             if let Assumption::Research { protocol } = assumption {
                 assuming += &format!(" `{protocol}` is a research protocol and not for real data.");
@@ -122,6 +124,17 @@ impl Cast {
         format!(
             "which of its keys at least {least} other parties have, and which parties have each of these{}",
             known.unwrap_or_default()
+        )
+    }
+
+    /// Describes what parties can do that deviate from the protocol.
+    fn deviations(&self) -> String {
+        let (leader, pivot) = (self.name(self.leader), self.name(self.partner(self.leader)));
+        format!(
+            "This is meant to hold even if parties deviate from the protocol (malicious security), which one argument says that \
+             nobody has reviewed. {leader} may then use somewhat more keys than it announces, and so may the helpers together. \
+             Any party can make the result smaller or empty, or end the run. If {leader} and {pivot} deviate together, they \
+             learn which keys of a set that they choose all others have."
         )
     }
 

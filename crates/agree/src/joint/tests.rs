@@ -119,11 +119,19 @@ fn a_protocol_is_named_by_all_or_recommended() {
 fn offers_for_two_parties_are_refused() {
     let [leader, ..] = offers();
     check(&leader, &cast(), 0).unwrap();
+    let distrustful =
+        Offer { security: Security::Malicious, allow_research: true, ..leader.clone() };
+    check(&distrustful, &cast(), 0).unwrap();
+    let named = Some("rr22-malicious".to_owned());
+    check(&Offer { protocol: named, ..distrustful.clone() }, &cast(), 0).unwrap();
     for offer in [
         Offer { learns: Learns::Both, ..leader.clone() },
         Offer { align: true, ..leader.clone() },
         Offer { diagnose: true, ..leader.clone() },
         Offer { security: Security::Malicious, ..leader.clone() },
+        Offer { query: Query::COUNT, ..distrustful.clone() },
+        Offer { query: Query::JOIN, ..distrustful.clone() },
+        Offer { protocol: Some("rr22".to_owned()), ..distrustful.clone() },
         Offer { protocol: Some("rr22-malicious".to_owned()), ..leader.clone() },
         Offer { query: Query::SHARES, ..leader.clone() },
         Offer { query: Query::SUM, protocol: Some("dh-sum".to_owned()), ..leader.clone() },

@@ -322,6 +322,27 @@ fn agreements_name_learners_and_holders() {
     assert!(fs::metadata(study.path(0, "study.csv")).is_err());
 }
 
+/// Each party says itself that research may run, and all sign that it did.
+#[test]
+fn an_agreement_against_malicious_parties() {
+    let study = Study::new();
+    let distrust = ["--security", "malicious", "--allow-research"];
+    study.parts(&distrust, [&["--allow-research"], &["--allow-research"]]);
+    let refused = study.ended(
+        1,
+        &["accept", "study.invite", "--me", "club", "--yes", "--input", "table.csv", "--key", "k"],
+    );
+    refused.assert(2, &["all parties add --allow-research"]);
+    study.agree();
+    for ended in study.run(&["--record", "study.record"]) {
+        ended.assert(0, &["rr22-malicious (malicious)"]);
+    }
+    let rows: String = (0..400).step_by(30).map(|key| format!("{key},{}\n", key % 7)).collect();
+    assert_eq!(study.read(0, "study.csv"), format!("k,v\n{rows}"));
+    let page = study.succeeds(1, &["report", "study.record", "--html", "-"]).out;
+    assert!(page.contains("nobody has reviewed") && !page.contains("semi-honest"), "{page}");
+}
+
 /// A run that was interrupted goes on at its line of each ledger, and counts as one.
 #[cfg(unix)]
 #[test]

@@ -161,6 +161,27 @@ fn four_parties_in_partitions_and_a_sum() {
     assert_eq!(circle.report(3)["answer"], Value::Null);
 }
 
+/// Against malicious parties the rows are the same, and all say that this is research.
+#[test]
+fn four_parties_that_may_deviate() {
+    let keys = |step: usize| (0..9000).step_by(step).collect();
+    let circle = Circle::new([2, 1, 3, 4].map(keys).into(), &[true, false, false, true]);
+    let distrust = ["--security", "malicious", "--allow-research"];
+    let partitioned = [&distrust[..], &["--partitions", "2"]].concat();
+    for (flags, partitions) in [([&distrust[..]; 2], 1), ([&distrust, &partitioned], 2)] {
+        let ended = circle.run(&[flags[0], flags[1], &distrust]);
+        circle.assert_rows(&ended);
+        for (party, ended) in ended.iter().enumerate() {
+            let said = ["rr22-malicious (malicious)", "one argument says that nobody has reviewed"];
+            ended.assert(0, &said);
+            assert_eq!(circle.report(party)["partitions"], partitions);
+        }
+    }
+    for ended in circle.run(&[&distrust, &distrust, &[], &distrust]) {
+        ended.assert(5, &["security (--security)"]);
+    }
+}
+
 /// A query has the tables of leader and pivot, and the keys of all.
 #[test]
 fn three_parties_answer_a_query() {
@@ -326,7 +347,16 @@ fn options_that_do_not_fit_are_refused_before_anybody_is_contacted() {
     let one = |party: usize, flags: &[&str]| Running::start(circle.command(party, flags)).end();
     one(0, &["--leader", "bank"]).assert(2, &["--leader and --pivot are two of the parties"]);
     one(1, &["--leader", "mall"]).assert(2, &["--leader names `mall`"]);
-    one(0, &["--security", "malicious"]).assert(2, &["semi-honest"]);
+    let malicious = ["--security", "malicious"];
+    for (more, said) in [
+        (&[][..], "all parties add --allow-research"),
+        (&["--allow-research", "--answer", "count"], "is for rows of the leader"),
+        (&["--allow-research", "--learners", "all"], "leave out --learners"),
+        (&["--allow-research", "--resume", "journal"], "cannot be resumed: leave out --resume"),
+        (&["--allow-research", "--protocol", "rr22"], "takes protocols like `rr22-malicious`"),
+    ] {
+        one(0, &[&malicious[..], more].concat()).assert(2, &[said]);
+    }
     one(0, &["--learns", "me"]).assert(2, &["--parties and --learns exclude each other"]);
     one(0, &["--learners", "mall"]).assert(2, &["--learners names `mall`"]);
     one(0, &["--learners", "all", "--receive"]).assert(2, &["leave out --learners"]);

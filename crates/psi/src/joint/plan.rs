@@ -57,6 +57,14 @@ impl Folding {
         }
     }
 
+    /// Its name in errors and disclosures.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SemiHonest => "joint",
+            Self::Malicious => malicious::NAME,
+        }
+    }
+
     /// The uses that it is fit for. The argument for malicious parties has not been reviewed.
     pub const fn status(self) -> Status {
         match self {

@@ -5,7 +5,7 @@ use vesica_agree::{
     joint::{Cast, NamedParty},
     offer::Offer,
 };
-use vesica_core::observe::NoObserver;
+use vesica_core::{observe::NoObserver, parties::Security};
 use vesica_net::{CancelToken, Identity, transport::memory};
 use vesica_normalize::normalize::Normalize;
 use vesica_psi::joint::Place;
@@ -186,6 +186,58 @@ fn the_leader_gets_the_rows_whose_keys_all_have() {
         (&[40, 41, 42, 43, 44], 2, 4),
     ] {
         World::random(sizes, leader, pivot, rng).assert_rows(|_, _| {});
+    }
+}
+
+/// Asks for a run against malicious parties.
+fn distrust(job: &mut Job) {
+    job.offer.security = Security::Malicious;
+    job.offer.allow_research = true;
+}
+
+/// Against malicious parties, rows are the same, of whole sets and in partitions.
+#[test]
+fn rows_against_malicious_parties_are_those_that_all_have() {
+    let rng = &mut StdRng::seed_from_u64(12);
+    for (sizes, leader, pivot, partitions) in [
+        (&[30, 30, 30][..], 0, 2, 1),
+        (&[0, 20, 20], 2, 1, 1),
+        (&[1, 300, 7], 1, 0, 1),
+        (&[40, 41, 42, 43, 44], 2, 4, 1),
+        (&[3000, 2500, 2800, 2600], 3, 1, 2),
+    ] {
+        let world = World::random(sizes, leader, pivot, rng);
+        world.assert_rows(|me, job| {
+            distrust(job);
+            job.planner.partitions = if me == 0 { partitions } else { 1 };
+        });
+        let ran = world.run(|_, job| distrust(job));
+        for (_, report, _) in ran {
+            assert_eq!(report.protocol, Some("rr22-malicious"));
+            let learned = report.learned.unwrap();
+            assert!(learned.assuming.contains("nobody has reviewed"), "{}", learned.assuming);
+            assert!(learned.assuming.contains("`joint-malicious` is a research protocol"));
+            assert!(!learned.assuming.contains("semi-honest"), "{}", learned.assuming);
+        }
+    }
+}
+
+/// A party that would take other parts in the fold is found before anything is sent.
+#[test]
+fn all_parties_ask_for_the_same_security() {
+    let rng = &mut StdRng::seed_from_u64(13);
+    let world = World::random(&[30, 30, 30], 0, 2, rng);
+    for other in 0..3 {
+        let ran = world.run(|me, job| {
+            if me != other {
+                distrust(job);
+            }
+        });
+        for (ended, _, output) in ran {
+            let error = ended.unwrap_err().to_string();
+            assert!(error.contains("security (--security)"), "{error}");
+            assert!(output.is_none());
+        }
     }
 }
 

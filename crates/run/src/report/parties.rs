@@ -97,9 +97,8 @@ impl Report {
         seed: &[u8; 32],
     ) -> Result<JointEnd<'a>> {
         let learns = terms.cast().learns(self.number(terms)?);
-        let of_two = terms.of_party(terms.cast().leader);
         let disclosure =
-            |knows_outcome| of_two.disclosure(self.known_jointly(terms, rules, knows_outcome));
+            |knows_outcome| terms.disclosure(self.known_jointly(terms, rules, knows_outcome));
         let session = blake3::derive_key("vesica 1 session of a joint record", seed);
         Ok(JointEnd {
             terms,

@@ -134,6 +134,7 @@ impl Fold for Circle<'_> {
     ) -> Result<()> {
         let cast = self.terms.cast();
         let plan = self.folds.plan(partition, cast.leader, cast.partner(cast.leader))?;
+        let plan = plan.made_of(self.terms.folding());
         let mesh = &mut self.rest.with(channel);
         plan.agree(mesh)?;
         self.prepared = Some(match plan.place(mesh.me()) {

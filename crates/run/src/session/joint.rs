@@ -16,7 +16,7 @@ use vesica_keyset::{
 use vesica_net::{Channel, Mesh};
 use vesica_partner::{account::LedgerLine, record::AnyRecord};
 use vesica_psi::{
-    DigestLength, MAX_ITEMS, Set, Sizes,
+    MAX_ITEMS, Set, Sizes,
     joint::{JointPlan, Place},
 };
 use vesica_table::rows::MAX_ROWS;
@@ -225,10 +225,16 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the memory that the fold of this party takes, for partitions of sets of these sizes.
-    pub(super) fn fold_memory(cast: &Cast, me: usize, sizes: &[u64], partitions: usize) -> f64 {
-        let sizes = sizes_of_parts(sizes, partitions);
+    pub(super) fn fold_memory(
+        terms: &JointTerms,
+        me: usize,
+        sizes: &[u64],
+        partitions: usize,
+    ) -> f64 {
+        let (cast, sizes) = (terms.cast(), sizes_of_parts(sizes, partitions));
         let plan = JointPlan::new(sizes, cast.leader, cast.partner(cast.leader), [0; 32]);
-        plan.map_or(f64::INFINITY, |plan| plan.one_of(partitions).memory(me))
+        let plan = plan.map(|plan| plan.one_of(partitions).made_of(terms.folding()));
+        plan.map_or(f64::INFINITY, |plan| plan.memory(me))
     }
 
     /// Chooses the method and the number of partitions with the partner; the leader sends them to the helpers.
@@ -239,7 +245,8 @@ impl<'a> Session<'a> {
         seed: Seed,
     ) -> Result<(usize, Chosen)> {
         let circle = self.circle()?;
-        let (cast, me) = (circle.terms.cast().clone(), circle.me());
+        let (joint, me) = (circle.terms.clone(), circle.me());
+        let cast = joint.cast();
         let helpers: Vec<_> = cast.helpers().collect();
         let most = sizes.iter().copied().max().unwrap_or_default() as usize;
         let least = self.hear_least(&helpers, halvings(most))?.max(self.least(are_held));
@@ -250,8 +257,9 @@ impl<'a> Session<'a> {
             false => [of_roles[1], of_roles[0]],
         };
         let terms = self.terms.clone();
-        let memory = |partitions| Self::fold_memory(&cast, me, sizes, partitions);
-        let bounds = Bounds { most, memory: &memory, sets: sizes.len() };
+        let memory = |partitions| Self::fold_memory(&joint, me, sizes, partitions);
+        let folded = Some(joint.folding().digest());
+        let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folded };
         let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
         let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
         let method = super::chosen(self.terms.query(), candidate.key)?;
@@ -310,8 +318,9 @@ impl<'a> Session<'a> {
     /// Sends leader and pivot the least number of partitions that fits this helper, and receives their choice.
     fn be_told(&mut self, sizes: &[u64], are_held: bool, seed: Seed) -> Result<(usize, Chosen)> {
         let circle = self.circle()?;
-        let (cast, me) = (circle.terms.cast().clone(), circle.me());
-        let memory = |partitions| Self::fold_memory(&cast, me, sizes, partitions);
+        let (joint, me) = (circle.terms.clone(), circle.me());
+        let cast = joint.cast();
+        let memory = |partitions| Self::fold_memory(&joint, me, sizes, partitions);
         let least = self.fitting(sizes, me, are_held, &memory)?;
         let most = halvings(sizes.iter().copied().max().unwrap_or_default() as usize);
         let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
@@ -343,7 +352,8 @@ impl<'a> Session<'a> {
         spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let (length, count) = (DigestLength::Short, self.circle()?.folds.partitions);
+        let circle = self.circle()?;
+        let (length, count) = (circle.terms.folding().digest(), circle.folds.partitions);
         let division = self.division(count);
         match keys {
             TableKeys::Held(set) if self.is_whole(count) => {

@@ -25,14 +25,17 @@ pub(super) struct Bounds<'a> {
     pub(super) most: usize,
     /// The bytes that this side's fold takes beside a method, for a number of partitions.
     pub(super) memory: &'a dyn Fn(usize) -> f64,
-    /// The number of sets. More than two are folded, and items that are folded have 128 bits.
+    /// The number of sets.
     pub(super) sets: usize,
+    /// The length of folded items, if there are more than two sets.
+    pub(super) folded: Option<DigestLength>,
 }
 
 impl Bounds<'_> {
     /// Returns the bounds in a run of two.
     pub(super) fn of_two(sizes: Sizes) -> Self {
-        Self { most: sizes.sender.max(sizes.receiver), memory: &|_| 0.0, sets: 2 }
+        let most = sizes.sender.max(sizes.receiver);
+        Self { most, memory: &|_| 0.0, sets: 2, folded: None }
     }
 }
 
@@ -48,11 +51,11 @@ pub(super) fn ladder<'a>(
     are_held: bool,
     bounds: Bounds<'a>,
 ) -> Result<Ladder<'a>> {
-    let Bounds { most, memory, sets } = bounds;
+    let Bounds { most, memory, sets, folded } = bounds;
     let methods = terms.query().kind.task.methods();
-    let is_short = move |key: &str| {
+    let takes = move |key: &str, length: DigestLength| {
         let method = methods.iter().find(|method| method.key() == key);
-        method.is_some_and(|method| method.item_length() == DigestLength::Short)
+        method.is_some_and(|method| method.item_length() == length)
     };
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;
@@ -70,7 +73,7 @@ pub(super) fn ladder<'a>(
         };
         let beside = beside + memory(partitions);
         let mut candidates = terms.candidates(&request)?;
-        candidates.retain(|candidate| sets == 2 || is_short(candidate.key));
+        candidates.retain(|candidate| folded.is_none_or(|length| takes(candidate.key, length)));
         Ok(Rung { partitions, candidates, beside })
     };
     let first = match make(0) {

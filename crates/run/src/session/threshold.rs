@@ -67,9 +67,10 @@ impl Session<'_> {
         let keys = opening.sizes.clone();
         let sizes: Vec<_> = keys.iter().map(|keys| *keys as usize).collect();
         let circle = self.circle()?;
-        let (place, me, cast) = (circle.place(), circle.me(), circle.terms.cast().clone());
+        let (place, me, terms) = (circle.place(), circle.me(), circle.terms.clone());
+        let cast = terms.cast();
         circle.begin(Folds { keys, sizes, partitions: 1, seed: *seed.as_bytes() });
-        let memory = Self::fold_memory(&cast, me, &opening.sizes, 1);
+        let memory = Self::fold_memory(&terms, me, &opening.sizes, 1);
         if place == Place::Helper {
             if Budget::new(self.inputs.memory).times(memory) == 0 {
                 return Err(too_large());

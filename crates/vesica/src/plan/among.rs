@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vesica_agree::{choice::PlannerInputs, offer::Offer};
-use vesica_core::error::{Error, Misuse, Result};
+use vesica_core::{
+    error::{Error, Misuse, Result},
+    parties::Security,
+};
 use vesica_planner::{Candidate, Figures, Planner, Prices, assumed_link};
-use vesica_psi::{DigestLength, Sizes, joint::JointPlan, protocols::rr22};
+use vesica_psi::{
+    Sizes,
+    joint::{Folding, JointPlan},
+};
 
 /// A hypothetical run among several parties.
 #[derive(Debug, Clone)]
@@ -45,7 +51,8 @@ pub struct ChoicePlan {
     pub pivot: usize,
     /// The protocol between the two.
     pub protocol: &'static str,
-    /// The time from the first message to the last. An OPPRF of a helper is taken to cost as much as a run of `rr22`.
+    /// The time from the first message to the last. An OPPRF of a helper is taken to cost as much as a run for
+    /// rows between leader and pivot.
     pub seconds: f64,
     /// Bytes on all links.
     pub bytes: u64,
@@ -97,18 +104,22 @@ fn choice(
     leader: usize,
     pivot: usize,
 ) -> Result<Option<ChoicePlan>> {
-    let Ok(fold) = JointPlan::new(sizes.to_vec(), leader, pivot, [0; 32]) else { return Ok(None) };
-    let mut candidates = offer.candidates(sizes[leader], sizes[pivot], None)?;
-    // Folded items have 128 bits.
-    let is_short = |candidate: &Candidate| {
-        let method = offer.query.method(candidate.key);
-        method.is_some_and(|method| method.item_length() == DigestLength::Short)
+    let folding = match offer.security {
+        Security::SemiHonest => Folding::SemiHonest,
+        Security::Malicious => Folding::Malicious,
     };
-    candidates.retain(is_short);
+    let Ok(fold) = JointPlan::new(sizes.to_vec(), leader, pivot, [0; 32]) else { return Ok(None) };
+    let fold = fold.made_of(folding);
+    let mut candidates = offer.candidates(sizes[leader], sizes[pivot], None)?;
+    let takes_folded = |candidate: &Candidate| {
+        let method = offer.query.method(candidate.key);
+        method.is_some_and(|method| method.item_length() == folding.digest())
+    };
+    candidates.retain(takes_folded);
     let Some(run) = ranking.rank(&candidates).into_iter().next() else { return Ok(None) };
     let opprf = |helper: usize| {
         let sizes = Sizes { sender: sizes[helper], receiver: sizes[leader] };
-        ranking.figures.seconds(rr22::FAST.key, sizes).unwrap_or_default()
+        ranking.figures.seconds(folding.rows().key, sizes).unwrap_or_default()
     };
     let cost = fold.cost();
     let (travel, transfer) = ranking.link.map_or((0.0, 0.0), |link| {
@@ -167,6 +178,19 @@ mod tests {
         let [three, four] = [3, 4].map(of);
         assert!(four.seconds > three.seconds && four.bytes > three.bytes);
         assert_eq!(three.protocol, "rs21-circuit");
+    }
+
+    #[test]
+    fn malicious_parties_cost_more() {
+        let of = |security| {
+            let offer = Offer { security, ..Offer::new(Vec::new(), Learns::Me) };
+            let (sizes, planner) = (vec![1 << 16; 3], PlannerInputs::default());
+            let prospect = JointProspect { offer, sizes, round_trip: Duration::ZERO, planner };
+            plan_among(&prospect).unwrap().choices[0].clone()
+        };
+        let [one, other] = [Security::SemiHonest, Security::Malicious].map(of);
+        assert_eq!([one.protocol, other.protocol], ["rr22", "rr22-malicious"]);
+        assert!(one.bytes < other.bytes && one.memory_bytes < other.memory_bytes);
     }
 
     #[test]

@@ -132,6 +132,7 @@ def test_nobody_learns_the_rules(both: Both, tmp_path: Path, kind: str) -> None:
                 return vesica.shares(table, output=tmp_path / f"{learns}.csv", **given)
             if kind == "query":
                 given["query"] = "SELECT count(*) FROM a JOIN b USING (key)"
+                given["query_side"] = "a" if learns == "me" else "b"
             if kind == "threshold":
                 given["at_least"] = 3
             return getattr(vesica, kind)(table, learns=learns, **given)

@@ -63,7 +63,8 @@ def test_names_are_those_that_people_write() -> None:
 
 
 def test_options_have_texts_where_help_finds_them() -> None:
-    text = f"{vesica.Options.__doc__}{vesica.NumberOptions.__doc__}"
+    all_options = (vesica.Options, vesica.RuleOptions, vesica.NumberOptions)
+    text = "".join(str(options.__doc__) for options in all_options)
     names = typing.get_type_hints(vesica.NumberOptions)
     assert len(names) > 25
     for name in names:

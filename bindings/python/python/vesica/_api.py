@@ -23,7 +23,6 @@ from vesica._types import (
     Kind,
     Learns,
     NumberOptions,
-    Options,
     Path,
     QueryOptions,
     RowOptions,

@@ -83,7 +83,8 @@ impl Terms {
         let kind = self.query().kind;
         let counted = match (kind.is_told, kind.keeps_rows) {
             (true, false) => "numbers, and a minimum, are of rows in place of keys".to_owned(),
-            (true, true) => "a row is shown without the rules by which it matches".to_owned(),
+            (true, true) => "a row is shown without the rules by which it matches; limits on results are of rows in place of keys"
+                    .to_owned(),
             (false, _) => {
                 let owner = names.of(self.receiver());
                 format!("there is a share for each row of {owner}, in place of a key")

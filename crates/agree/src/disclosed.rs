@@ -185,6 +185,10 @@ impl Terms {
         let choose = learners.filter(|role| scenario.noise.is_none() && self.adds_up(*role));
         said.extend(choose.map(|learner| Assumption::ChosenNumbers { learner }));
         said.extend(self.rules().map(|_| Assumption::FalseMatches));
+        let hides_rules = kind.takes_rules == Some(RowsByRules::Hidden);
+        if kind.keeps_rows && hides_rules && scenario.rules.len() > 1 {
+            said.push(Assumption::SingleRules { learner: receiver });
+        }
         said.push(Assumption::GuessedKeys);
         said
     }

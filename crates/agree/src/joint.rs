@@ -22,6 +22,7 @@ use vesica_select::Side;
 use vesica_table::sent_columns::SentColumns;
 use vesica_task::{
     disclosure::{Assumption, Disclosure},
+    interface::Method,
     query::Query,
     select::QueryTable,
 };
@@ -77,6 +78,8 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
         "a join and a query over both tables are for the leader: leave out --learners"
     } else if !offer.query.kind.is_told {
         "shares are for two parties: ask for rows, a count, a sum or a threshold"
+    } else if offer.query == Query::LINKED {
+        "linked rows are for two parties: leave out --answer linked"
     } else if !offer.identifiers.is_empty() || offer.rules.is_some() {
         "among several parties a row has one identifier: it could match one party by one of them, and another party by \
          another; name one --key"
@@ -89,9 +92,8 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     } else if is_long && offer.security == Security::SemiHonest {
         "among several parties a protocol against malicious ones needs a fold against them: add --security malicious, or name \
          no such protocol"
-    } else if offer.security == Security::Malicious && named.as_ref().is_some_and(|_| !is_long) {
-        "--security malicious among several parties takes protocols like `rr22-malicious`, whose items have 256 bits: name one \
-         of them, or leave out --protocol"
+    } else if named.as_ref().is_some_and(|method| is_other(offer, &**method)) {
+        "--security malicious among several parties ends in `rr22-malicious`: name it, or leave out --protocol"
     } else if named.is_some_and(|method| method.tells_size()) {
         "among several parties only those that learn the result learn the number of shared keys: name a protocol that \
          hides it from the other side"
@@ -115,6 +117,12 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
         };
     };
     Err(Error::usage(Misuse::Parties, message))
+}
+
+/// Whether a protocol is another one than that in which a run against malicious parties ends. Its argument is about this
+/// one.
+fn is_other(offer: &Offer, method: &dyn Method) -> bool {
+    offer.security == Security::Malicious && method.key() != Folding::Malicious.rows().key
 }
 
 /// Returns the reason why a run against malicious parties cannot have this offer. It is for rows of the leader, and its

@@ -148,6 +148,11 @@ pub fn memory(bits: usize, most: usize) -> usize {
     3 * switches(bits, most) / 8 + 2 * bits + search + lookup::memory(TABLES) + 10 * bits
 }
 
+/// Bytes of memory of A4 beside shares and groups: tables, positions, and two numbers of T's for each bit.
+pub fn memory_of_firsts(bits: usize) -> usize {
+    lookup::memory(OF_FIRSTS) + (size_of::<u64>() + 2 + 2 * size_of::<u32>()) * bits
+}
+
 /// Flights, for bits whose messages are sent in one piece.
 pub fn rounds(most: usize) -> u32 {
     if most > 1 { 4 + 4 * distances(most).count() as u32 } else { 0 }

@@ -304,9 +304,9 @@ impl Assessed<'_> {
         let mut risk = |risk: &str, measure: String| {
             rows.push([risk.to_owned(), measure, blank("likelihood and severity")]);
         };
-        if has(|fact| matches!(fact, Fact::Matches { .. })) {
+        if has(|fact| matches!(fact, Fact::Matches { .. } | Fact::MatchingRows { .. })) {
             risk(
-                "Membership: for each shared key, a side learns that the person is in the other table too.",
+                "Membership: for each match, a side learns that the person is in the other table too.",
                 "Inform the data subjects, or ask for a number instead of rows.".to_owned(),
             );
         }

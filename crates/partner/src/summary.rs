@@ -6,6 +6,7 @@ use vesica_core::{
     error::Result,
     parties::{Parties, Role},
 };
+use vesica_psi::Status;
 use vesica_task::disclosure::{
     Disclosure,
     words::{Learned, Names, Tense},
@@ -82,7 +83,10 @@ impl Summary {
     /// Returns the disclosure of such a run, with the reader's role and the other's; in an agreement the inviting side
     /// has the role of the connecting one.
     pub fn disclosure(&self) -> Disclosure {
-        self.terms.disclosure(self.known())
+        match &self.joint {
+            Some((terms, _)) => terms.disclosure(self.known()),
+            None => self.terms.disclosure(self.known()),
+        }
     }
 
     /// Returns the facts that are known before a run.
@@ -123,6 +127,10 @@ impl Summary {
     /// Returns everything else that binds the sides, in phrases.
     pub fn clauses(&self) -> Vec<String> {
         let mut said = self.terms.clauses(&self.names);
+        let folding = self.joint.as_ref().map(|(terms, _)| terms.folding());
+        said.extend(folding.filter(|folding| folding.status() == Status::Research).map(
+            |folding| format!("sets are folded by `{}`, a research protocol", folding.name()),
+        ));
         said.extend(self.place.clone());
         for rules in &self.rules {
             // The protocol checks the minimum of a number, which the terms say.

@@ -70,8 +70,8 @@ const AGGREGATES: [(Aggregate, u64); 6] = [
     (Aggregate::AtLeast(10), 0),
 ];
 
-const SHARED: [(bool, bool, Option<usize>); 3] =
-    [(false, false, None), (true, true, None), (false, true, Some(8))];
+const SHARED: [(bool, bool, Option<usize>); 4] =
+    [(false, false, None), (true, true, None), (false, true, Some(1)), (false, true, Some(8))];
 
 impl Work {
     /// All work.

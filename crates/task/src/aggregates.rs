@@ -240,7 +240,7 @@ impl Task for Number {
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
         let values = (self.power() > 0).then_some(Secret::Values);
         let exact = scenario.noise.map(|_| Secret::ExactNumber);
-        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
+        let of_rules = scenario.secret_keys();
         [Secret::Members]
             .into_iter()
             .chain(of_rules)

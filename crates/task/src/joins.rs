@@ -107,7 +107,7 @@ impl Task for Join {
     }
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
-        let of_rules = (scenario.rules.len() > 1).then_some(Secret::KeysOfRules);
+        let of_rules = scenario.secret_keys();
         of_rules.into_iter().chain([Secret::OtherColumns]).collect()
     }
 

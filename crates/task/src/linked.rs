@@ -5,7 +5,7 @@ use vesica_core::{
     difference::Difference,
     error::{Error, Misuse, Result},
     parties::Role,
-    words::{counted, grouped},
+    words::counted,
 };
 use vesica_keyset::key_rows::KeyRows;
 use vesica_net::Channel;
@@ -85,17 +85,26 @@ impl Task for LinkedRows {
         vec![scenario.matching_rows()]
     }
 
-    fn secrets(&self, _: &Scenario) -> Vec<Secret> {
-        vec![Secret::RulesOfRows, Secret::KeysOfRules, Secret::AllColumns]
+    fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
+        let of_keys = scenario.secret_keys();
+        [Secret::RulesOfRows].into_iter().chain(of_keys).chain([Secret::AllColumns]).collect()
     }
 
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
-        let found = outcome.shared()?;
-        let verb = if found == 1 { "row matches" } else { "rows match" };
-        let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
-        let parts = [Some(format!("{} {verb}", grouped(found))), rows];
-        Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+        let rows = outcome.rows_written?;
+        let written = (context.written)(counted(rows, "row"));
+        // Rows with equal fields count as one.
+        let found = outcome.shared().filter(|found| *found != rows);
+        Some(match found {
+            None => format!("{}; {written}", matching(rows, "row")),
+            Some(found) => format!("{}; {written}", matching(found, "different row")),
+        })
     }
+}
+
+/// Says that this number of rows match.
+fn matching(found: u64, rows: &str) -> String {
+    format!("{} {}", counted(found, rows), if found == 1 { "matches" } else { "match" })
 }
 
 /// Returns the query in the form that the method takes.

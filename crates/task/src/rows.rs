@@ -90,7 +90,7 @@ impl Task for Rows {
     }
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
-        let of_rules = (scenario.rules.len() > 1).then_some(Secret::KeysOfRules);
+        let of_rules = scenario.secret_keys();
         of_rules.into_iter().chain([Secret::AllColumns]).collect()
     }
 

@@ -96,8 +96,7 @@ impl Task for SecretShares {
     }
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
-        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
-        let secrets = [Secret::Result, Secret::Members].into_iter().chain(of_rules);
+        let secrets = [Secret::Result, Secret::Members].into_iter().chain(scenario.secret_keys());
         secrets.chain([Secret::AllColumns]).collect()
     }
 

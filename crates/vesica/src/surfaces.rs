@@ -58,7 +58,8 @@ fn assumed(case: &Case) -> Vec<&'static str> {
         ("few-keys", is_number && case.minimum == 0 && !case.noise),
         ("chosen-numbers", case.chooses(Role::A)),
         ("chosen-numbers", case.chooses(Role::B)),
-        ("false-matches", case.by_rules),
+        ("false-matches", case.by_rules > 0),
+        ("single-rules", case.by_rules > 1 && query == "linked"),
         ("guessed-keys", true),
     ] {
         all.extend(is_one.then_some(assumption));
@@ -159,6 +160,8 @@ fn every_surface_has_the_facts_of_every_run() {
             for (role, report) in ROLES.into_iter().zip(&reports) {
                 let account = report.disclosure.clone().unwrap();
                 assert_eq!(assumptions(&account), assumed(&case), "{case:?}");
+                let hides_keys = account.neither.contains(&Secret::KeysOfRules);
+                assert_eq!(hides_keys, case.by_rules > 1, "{case:?}");
                 for role in ROLES {
                     assert_eq!(all_worded(&account, role), case.expected(role), "{case:?}");
                 }

@@ -134,6 +134,7 @@ fn offers_for_two_parties_are_refused() {
         Offer { protocol: Some("rr22".to_owned()), ..distrustful.clone() },
         Offer { protocol: Some("rr22-malicious".to_owned()), ..leader.clone() },
         Offer { query: Query::SHARES, ..leader.clone() },
+        Offer { query: Query::LINKED, ..leader.clone() },
         Offer { query: Query::SUM, protocol: Some("dh-sum".to_owned()), ..leader.clone() },
         Offer { keys: vec![Normalize::EMAIL; 2], identifiers: vec![1, 1], ..leader.clone() },
     ] {

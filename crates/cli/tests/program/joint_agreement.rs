@@ -334,6 +334,10 @@ fn an_agreement_against_malicious_parties() {
     );
     refused.assert(2, &["all parties add --allow-research"]);
     study.agree();
+    let preview = study.succeeds(2, &["preview", "study", "--json"]).out;
+    for said in ["joint-malicious", "sets are folded by", "nobody has reviewed"] {
+        assert!(preview.contains(said), "{preview}");
+    }
     for ended in study.run(&["--record", "study.record"]) {
         ended.assert(0, &["rr22-malicious (malicious)"]);
     }

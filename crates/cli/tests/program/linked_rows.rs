@@ -113,23 +113,28 @@ fn everything_said_is_about_rows() {
         .map(|(party, learns)| [&flags(party, &RULES)[..], &linked(learns)].concat());
     let [mine, theirs] = lab.run(&mine, &theirs);
     let number = people.matching.len();
-    let learned =
-        format!("of its rows match a row of the other side by one of the rules ({number})");
-    mine.assert(
-        0,
-        &[&format!("{number} rows match; "), &format!("This side learned which {learned}")],
+    let rows = people.lines(Connecting, &ours).lines().count() - 1;
+    assert!(number < rows);
+    let found = format!("{number} different rows match; {rows} rows written");
+    let learned = format!(
+        "This side learned which of its rows match a row of the other side by one of the rules ({number} different ones)"
     );
+    mine.assert(0, &[&found, &learned, "false matches to expect by all rules"]);
     theirs.assert(0, &["The other side learned which of its rows match a row of this side"]);
     let projects = Projects::new(10);
     projects.succeeds(Inviter, &["init"]);
     let preview = ["preview", "--identity", "vesica.identity", "--input", "nobody-reads-this.csv"];
     let flags = [&preview[..], &flags(Connecting, &RULES), &linked("me")].concat();
     let said = projects.succeeds(Inviter, &flags).out;
-    for phrase in
-        ["by which of the rules a row matches, or by how many", "a row is shown without the rules"]
-    {
+    for phrase in [
+        "more about a row that matches than that one of its keys does",
+        "This side can write a person in several such rows",
+        "a row is shown without the rules",
+    ] {
         assert!(said.contains(phrase), "{said}");
     }
+    let assessed = projects.succeeds(Inviter, &[&flags[..], &["--dpia"]].concat()).out;
+    assert!(assessed.contains("Membership: for each match"), "{assessed}");
 }
 
 #[test]

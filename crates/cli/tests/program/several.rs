@@ -353,10 +353,11 @@ fn options_that_do_not_fit_are_refused_before_anybody_is_contacted() {
         (&["--allow-research", "--answer", "count"], "is for rows of the leader"),
         (&["--allow-research", "--learners", "all"], "leave out --learners"),
         (&["--allow-research", "--resume", "journal"], "cannot be resumed: leave out --resume"),
-        (&["--allow-research", "--protocol", "rr22"], "takes protocols like `rr22-malicious`"),
+        (&["--allow-research", "--protocol", "rr22"], "ends in `rr22-malicious`"),
     ] {
         one(0, &[&malicious[..], more].concat()).assert(2, &[said]);
     }
+    one(1, &["--answer", "linked"]).assert(2, &["linked rows are for two parties"]);
     one(0, &["--learns", "me"]).assert(2, &["--parties and --learns exclude each other"]);
     one(0, &["--learners", "mall"]).assert(2, &["--learners names `mall`"]);
     one(0, &["--learners", "all", "--receive"]).assert(2, &["leave out --learners"]);

@@ -44,7 +44,8 @@ impl Joining {
 
     /// Bytes of memory.
     pub(crate) fn memory(self) -> usize {
-        any::memory(self.bins, self.most)
+        let joined = any::memory(self.bins, self.most);
+        if self.clears { joined.max(any::memory_of_firsts(self.bins)) } else { joined }
     }
 
     /// Flights.

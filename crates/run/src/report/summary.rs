@@ -114,7 +114,7 @@ impl Report {
             let by_rule: Vec<_> = by_rule.collect();
             lines.push(format!("rows by the first rule that matches: {}", by_rule.join(", ")));
         }
-        if let (Some(found), Some(_)) = (self.false_matches, &self.outcome.rows_of_rules) {
+        if let (Some(found), Some(_)) = (self.false_matches, self.outcome.rows_written) {
             lines.push(format!(
                 "false matches to expect by all rules: {} at most, {:.2} % of the smaller table's rows",
                 grouped(found.expected.ceil() as u64),

@@ -258,8 +258,8 @@ impl<'a> Session<'a> {
         };
         let terms = self.terms.clone();
         let memory = |partitions| Self::fold_memory(&joint, me, sizes, partitions);
-        let folded = Some(joint.folding().digest());
-        let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folded };
+        let folding = Some(joint.folding());
+        let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folding };
         let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
         let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
         let method = super::chosen(self.terms.query(), candidate.key)?;

@@ -6,7 +6,7 @@ use vesica_agree::{
 };
 use vesica_core::error::{Error, Result};
 use vesica_keyset::partitions::{self, Division};
-use vesica_psi::{DigestLength, MAX_ITEMS, Sizes};
+use vesica_psi::{MAX_ITEMS, Sizes, joint::Folding};
 use vesica_task::interface::Request;
 
 /// Smaller partitions are of no use.
@@ -27,15 +27,15 @@ pub(super) struct Bounds<'a> {
     pub(super) memory: &'a dyn Fn(usize) -> f64,
     /// The number of sets.
     pub(super) sets: usize,
-    /// The length of folded items, if there are more than two sets.
-    pub(super) folded: Option<DigestLength>,
+    /// The fold, if there are more than two sets.
+    pub(super) folding: Option<Folding>,
 }
 
 impl Bounds<'_> {
     /// Returns the bounds in a run of two.
     pub(super) fn of_two(sizes: Sizes) -> Self {
         let most = sizes.sender.max(sizes.receiver);
-        Self { most, memory: &|_| 0.0, sets: 2, folded: None }
+        Self { most, memory: &|_| 0.0, sets: 2, folding: None }
     }
 }
 
@@ -51,11 +51,16 @@ pub(super) fn ladder<'a>(
     are_held: bool,
     bounds: Bounds<'a>,
 ) -> Result<Ladder<'a>> {
-    let Bounds { most, memory, sets, folded } = bounds;
+    let Bounds { most, memory, sets, folding } = bounds;
     let methods = terms.query().kind.task.methods();
-    let takes = move |key: &str, length: DigestLength| {
-        let method = methods.iter().find(|method| method.key() == key);
-        method.is_some_and(|method| method.item_length() == length)
+    let fits = move |key: &str| match folding {
+        None => true,
+        Some(Folding::SemiHonest) => {
+            let method = methods.iter().find(|method| method.key() == key);
+            method.is_some_and(|method| method.item_length() == Folding::SemiHonest.digest())
+        }
+        // The argument is about this protocol.
+        Some(Folding::Malicious) => key == Folding::Malicious.rows().key,
     };
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;
@@ -73,7 +78,7 @@ pub(super) fn ladder<'a>(
         };
         let beside = beside + memory(partitions);
         let mut candidates = terms.candidates(&request)?;
-        candidates.retain(|candidate| folded.is_none_or(|length| takes(candidate.key, length)));
+        candidates.retain(|candidate| fits(candidate.key));
         Ok(Rung { partitions, candidates, beside })
     };
     let first = match make(0) {

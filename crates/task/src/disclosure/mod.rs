@@ -151,7 +151,7 @@ pub enum Secret {
     ExactNumber,
     /// The number of keys that each rule made, and the number of those that were left out.
     KeysOfRules,
-    /// The rules by which a row matches.
+    /// More about a row that matches than that one of its keys does.
     RulesOfRows,
     /// Any single value.
     Values,
@@ -229,6 +229,11 @@ pub enum Assumption {
     },
     /// By rules, rows of different people may match.
     FalseMatches,
+    /// A row with a key by one rule only shows that it matches by this rule, and the learner can write such rows.
+    SingleRules {
+        /// The side that learns rows.
+        learner: Role,
+    },
     /// A side may use keys that it guessed.
     GuessedKeys,
 }
@@ -284,6 +289,12 @@ impl Scenario {
     /// unless both learn.
     pub(crate) fn matches(&self, learner: Role) -> Fact {
         Fact::Matches { matches: self.matches, keys: self.keys(learner), least: self.least }
+    }
+
+    /// Returns the numbers of keys that each of several rules made, which nobody learns; of a single rule, the number of
+    /// its keys is that of the set.
+    pub(crate) fn secret_keys(&self) -> Option<Secret> {
+        (self.rules.len() > 1).then_some(Secret::KeysOfRules)
     }
 
     /// Returns the rows that match by rules as a fact that a side learns.

@@ -182,7 +182,7 @@ impl Fact {
                 )
             }
             Self::MatchingRows { rows, least } => {
-                let found = rows.map(|rows| format!(" ({})", grouped(rows)));
+                let found = rows.map(|rows| format!(" ({} different ones)", grouped(rows)));
                 let least = (*least > 0 && rows.is_none())
                     .then(|| format!(", if at least {} do", grouped(*least)));
                 format!(
@@ -348,7 +348,7 @@ impl Secret {
             Self::Members => "which of its keys the other has",
             Self::KeysOfRules => "how many keys the other has by each rule, or left out",
             Self::ExactNumber => "the number without its noise",
-            Self::RulesOfRows => "by which of the rules a row matches, or by how many",
+            Self::RulesOfRows => "more about a row that matches than that one of its keys does",
             Self::Values => "any single value",
             Self::Result => "the result",
             Self::AllColumns => "any column of the other's table",
@@ -424,6 +424,11 @@ impl Assumption {
                  table, with these parts. `vesica check` says how many to expect."
                     .to_owned()
             }
+            Self::SingleRules { learner } => format!(
+                "A row that has a key by one rule only shows that it matches by this rule. {} can write a person in several such \
+                 rows.",
+                names.capital(*learner)
+            ),
             Self::GuessedKeys => {
                 "A side may put guessed keys into its table, and learns the result for those too."
                     .to_owned()

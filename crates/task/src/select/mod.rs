@@ -155,7 +155,7 @@ impl Task for Selected {
 
     fn secrets(&self, scenario: &Scenario) -> Vec<Secret> {
         let exact = scenario.noise.map(|_| Secret::ExactNumber);
-        let of_rules = (!scenario.rules.is_empty()).then_some(Secret::KeysOfRules);
+        let of_rules = scenario.secret_keys();
         [Secret::Members]
             .into_iter()
             .chain(of_rules)

@@ -113,7 +113,8 @@ fn choice(
     let mut candidates = offer.candidates(sizes[leader], sizes[pivot], None)?;
     let takes_folded = |candidate: &Candidate| {
         let method = offer.query.method(candidate.key);
-        method.is_some_and(|method| method.item_length() == folding.digest())
+        let fits = method.is_some_and(|method| method.item_length() == folding.digest());
+        fits && (folding == Folding::SemiHonest || candidate.key == folding.rows().key)
     };
     candidates.retain(takes_folded);
     let Some(run) = ranking.rank(&candidates).into_iter().next() else { return Ok(None) };

@@ -20,14 +20,11 @@ use vesica_task::{
 
 use super::{MINIMUM, ROLES, SHARED};
 
-/// Three rules about people.
-fn rules() -> Rules {
+/// Up to three rules about people.
+fn rules(count: usize) -> Rules {
     let fields = ["first=a:name", "last=b:name", "dob=c:date"].map(|field| field.parse().unwrap());
-    Rules::new(
-        rules_of(&["first, last, dob", "last, dob", "first, last"], &fields).unwrap(),
-        fields.to_vec(),
-    )
-    .unwrap()
+    let rules = ["first, last, dob", "last, dob", "first, last"];
+    Rules::new(rules_of(&rules[..count], &fields).unwrap(), fields.to_vec()).unwrap()
 }
 
 /// A query with its options. To try another one, add a line to [`cases`].
@@ -44,8 +41,8 @@ pub(super) struct Case {
     pub(super) noise: bool,
     pub(super) diagnose: bool,
     pub(super) digests: bool,
-    /// Whether rules make the keys.
-    pub(super) by_rules: bool,
+    /// The number of rules, if they make the keys.
+    pub(super) by_rules: usize,
     pub(super) rules: MatchRules,
     pub(super) protocol: Option<&'static str>,
     pub(super) security: Security,
@@ -75,7 +72,7 @@ pub(super) fn case(query: Query, learns: Learns) -> Case {
         noise: false,
         diagnose: false,
         digests: false,
-        by_rules: false,
+        by_rules: 0,
         rules: MatchRules::default(),
         protocol: None,
         security: Security::SemiHonest,
@@ -136,7 +133,7 @@ pub(super) fn cases() -> Vec<Case> {
     for brings in [[false; 2], [true, false], [true; 2]] {
         all.push(Case { brings, ..case(Query::SHARES, Learns::Nobody) });
     }
-    let by_rules = |query, learns| Case { by_rules: true, ..case(query, learns) };
+    let by_rules = |query, learns| Case { by_rules: 3, ..case(query, learns) };
     for learns in learners {
         let count = by_rules(Query::COUNT, learns);
         all.extend([
@@ -148,7 +145,8 @@ pub(super) fn cases() -> Vec<Case> {
     for learns in [Learns::Me, Learns::Peer] {
         let linked = by_rules(Query::LINKED, learns);
         let least = MatchRules { least: MINIMUM, threshold_first: false };
-        all.extend([Case { rules: least, ..linked.clone() }, linked]);
+        let by_one = Case { by_rules: 1, ..linked.clone() };
+        all.extend([Case { rules: least, ..linked.clone() }, linked, by_one]);
     }
     for brings in [[false; 2], [true, false], [false, true]] {
         all.push(Case { brings, ..by_rules(Query::SHARES, Learns::Nobody) });
@@ -176,7 +174,7 @@ impl Case {
             rows: self.rows,
         };
         let sends = (self.query == Query::JOIN && role == Role::B).then(columns);
-        let rules = self.by_rules.then(rules);
+        let rules = (self.by_rules > 0).then(|| rules(self.by_rules));
         let keys = match &rules {
             None => vec![profile.parse().unwrap(); self.identifiers],
             Some(rules) => rules.fields().iter().map(|field| field.normalize().clone()).collect(),
@@ -201,7 +199,7 @@ impl Case {
 
     /// Whether rows are counted or shown in place of keys.
     pub(super) fn is_of_rows(&self) -> bool {
-        self.by_rules && self.query != Query::ROWS
+        self.by_rules > 0 && self.query != Query::ROWS
     }
 
     pub(super) fn terms(&self) -> Terms {
@@ -294,7 +292,7 @@ impl Case {
             "rows" if self.identifiers > 1 => {
                 all.extend(["matches", "identifiers"].map(str::to_owned));
             }
-            "rows" if self.by_rules => all.extend(["matches", "3 rules"].map(str::to_owned)),
+            "rows" if self.by_rules > 1 => all.extend(["matches", "3 rules"].map(str::to_owned)),
             "rows" => all.push("matches".to_owned()),
             "linked" => all.push("matching rows".to_owned()),
             "join" => {

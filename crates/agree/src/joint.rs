@@ -119,8 +119,7 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     Err(Error::usage(Misuse::Parties, message))
 }
 
-/// Whether a protocol is another one than that in which a run against malicious parties ends. Its argument is about this
-/// one.
+/// Whether a run against malicious parties ends in another protocol. Its argument is about this one.
 fn is_other(offer: &Offer, method: &dyn Method) -> bool {
     offer.security == Security::Malicious && method.key() != Folding::Malicious.rows().key
 }

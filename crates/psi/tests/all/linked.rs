@@ -9,6 +9,7 @@ use vesica_psi::{
     aggregate::{Valued, linked::LinkedPeople, shares::Outline},
 };
 use vesica_testkit::{
+    assurance,
     conformance::psi::UNCOUNTED_BYTES,
     tamper,
     transcript::{self, Transcripts},
@@ -87,7 +88,9 @@ fn the_receiver_learns_its_linked_people() {
             .into_iter()
             .enumerate()
     {
-        for most in [1, 2, 3, 8, 32] {
+        let numbers = [1, 2, 3, 8, 32].into_iter().enumerate();
+        let tried = |(way, _): &(usize, usize)| assurance::tries(place, *way, 3);
+        for (_, most) in numbers.filter(tried) {
             let fewer = sender.min(receiver);
             for shared in BTreeSet::from([0, fewer / 2, fewer]) {
                 let sizes = Sizes { sender, receiver };
@@ -109,7 +112,7 @@ fn the_receiver_learns_its_linked_people() {
 #[test]
 fn the_item_that_stands_for_a_person_says_nothing() {
     let mut stood = [0; 2];
-    for seed in 0..60 {
+    for seed in 0..30 {
         let sizes = Sizes { sender: 1, receiver: 2 };
         let mut linked = Linked::random(sizes, 2, 1, seed);
         linked.input.people = vec![Some(5); 2];
@@ -117,7 +120,7 @@ fn the_item_that_stands_for_a_person_says_nothing() {
         let (found, _) = linked.run();
         stood[usize::from(found == [matching])] += 1;
     }
-    assert!(stood.iter().all(|times| *times >= 12), "{stood:?}");
+    assert!(stood.iter().all(|times| *times >= 5), "{stood:?}");
 }
 
 #[test]

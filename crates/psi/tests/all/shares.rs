@@ -118,7 +118,7 @@ impl Input {
 /// People of different sizes, with their items in any order, and one item in seven of nobody.
 fn persons(outline: Outline, rng: &mut StdRng) -> Vec<Option<u32>> {
     let (n, Some(most)) = (outline.sizes.receiver, outline.people) else { return Vec::new() };
-    let mut left: Vec<usize> = (0..n as usize).map(|_| most).collect();
+    let mut left: Vec<usize> = (0..n).map(|_| most).collect();
     let mut person = || loop {
         let person = rng.random_range(0..left.len());
         if left[person] > 0 {

@@ -291,8 +291,8 @@ impl Scenario {
         Fact::Matches { matches: self.matches, keys: self.keys(learner), least: self.least }
     }
 
-    /// Returns the numbers of keys by rule, which nobody learns if there are several rules. A single rule makes all keys
-    /// of a set.
+    /// Returns the numbers of keys by rule, which nobody learns if there are several rules. A single rule makes all the
+    /// keys of a set.
     pub(crate) fn secret_keys(&self) -> Option<Secret> {
         (self.rules.len() > 1).then_some(Secret::KeysOfRules)
     }

@@ -340,7 +340,7 @@ impl Assessed<'_> {
             "Guessable keys: a side can put telephone numbers or e-mail addresses that it guessed into its table, and \
              learns the result for them.",
             match policy.max_result {
-                Some(most) => format!("A run reveals at most {} shared keys.", grouped(most)),
+                Some(most) => format!("A run reveals at most {} matches.", grouped(most)),
                 None => "Only the contract forbids it; `vesica check` warns of guessable keys. Consider --max-result.".to_owned(),
             },
         );

@@ -24,7 +24,7 @@ impl Refusal {
     /// Returns the refusal of a result that rests on fewer than `least` shared keys.
     pub fn too_few(least: u64) -> Self {
         let reason =
-            format!("fewer than {} are shared, so nothing is revealed", counted(least, "key"));
+            format!("there are fewer than {}, so nothing is revealed", counted(least, "match"));
         Self::new(TOO_FEW, reason)
     }
 

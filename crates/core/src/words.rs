@@ -15,7 +15,12 @@ pub fn grouped(number: u64) -> String {
 
 /// Formats a number of things: `1 key`, `2,000 keys`.
 pub fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+    let ending = match number {
+        1 => "",
+        _ if thing.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{ending}", grouped(number))
 }
 
 /// Formats an amount of memory in a unit that suits it: `1.5 GiB`.
@@ -44,6 +49,18 @@ mod tests {
     fn amounts_have_a_unit_that_suits_them() {
         let said = [0.0, 1024.0, 1.5e6, 2147483648.0, 7.5e10, 1e16].map(bytes);
         assert_eq!(said, ["0.0 KiB", "1.0 KiB", "1.4 MiB", "2.0 GiB", "69.8 GiB", "8.9 PiB"]);
+    }
+
+    #[test]
+    fn things_are_counted_by_table() {
+        for (number, thing, expected) in [
+            (0, "key", "0 keys"),
+            (1, "match", "1 match"),
+            (2000, "match", "2,000 matches"),
+            (3, "decimal place", "3 decimal places"),
+        ] {
+            assert_eq!(counted(number, thing), expected);
+        }
     }
 
     #[test]

@@ -260,7 +260,7 @@ impl Policy {
         }
         if let Some(most) = self.max_result.filter(|most| matches > *most) {
             let reason =
-                format!("more than {} are shared, so nothing is revealed", counted(most, "key"));
+                format!("there are more than {}, so nothing is revealed", counted(most, "match"));
             return Err(Refusal::new("max-result", reason));
         }
         match self.max_result_total.filter(|most| past.revealed.saturating_add(matches) > *most) {
@@ -283,17 +283,17 @@ impl Policy {
         say(self.min_set.map(|n| format!("each side has at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
             format!(
-                "if fewer than {} are shared, the side that finds out withholds the result",
-                counted(n, "key")
+                "if there are fewer than {}, the side that finds out withholds the result",
+                counted(n, "match")
             )
         }));
         say(self.threshold_first.then(|| {
-            "both sides first compute whether this many are shared, and compare rows only if they are".to_owned()
+            "both sides first compute whether there are this many, and compare rows only if there are".to_owned()
         }));
-        say(self.max_result.map(|n| format!("a run reveals at most {}", counted(n, "shared key"))));
+        say(self.max_result.map(|n| format!("a run reveals at most {}", counted(n, "match"))));
         say(self
             .max_result_total
-            .map(|n| format!("all runs together reveal at most {}", counted(n, "shared key"))));
+            .map(|n| format!("all runs together reveal at most {}", counted(n, "match"))));
         say(self.min_cell.map(|n| {
             format!("a query shows only groups with at least {}", counted(n, "shared key"))
         }));
@@ -335,7 +335,7 @@ impl fmt::Display for Policy {
 fn told_in_all(most: u64, told: u64) -> Refusal {
     let reason = format!(
         "all runs together may reveal {}, and {} were revealed before",
-        counted(most, "shared key"),
+        counted(most, "match"),
         grouped(told)
     );
     Refusal::new("max-result-total", reason)
@@ -508,7 +508,7 @@ mod tests {
         assert_eq!(refusal.rule, "max-result-total");
         assert_eq!(
             refusal.reason,
-            "all runs together may reveal 5 shared keys, and 5 were revealed before"
+            "all runs together may reveal 5 matches, and 5 were revealed before"
         );
     }
 
@@ -519,15 +519,15 @@ mod tests {
             (
                 "min_result",
                 "2",
-                "if fewer than 2 keys are shared, the side that finds out withholds the result",
+                "if there are fewer than 2 matches, the side that finds out withholds the result",
             ),
             (
                 "threshold_first",
                 "true",
-                "both sides first compute whether this many are shared, and compare rows only if they are",
+                "both sides first compute whether there are this many, and compare rows only if there are",
             ),
-            ("max_result", "1", "a run reveals at most 1 shared key"),
-            ("max_result_total", "2", "all runs together reveal at most 2 shared keys"),
+            ("max_result", "1", "a run reveals at most 1 match"),
+            ("max_result_total", "2", "all runs together reveal at most 2 matches"),
             ("epsilon_total", "\"1.5\"", "the noise of all runs together has an ε of at most 1.5"),
             ("max_runs_per_day", "2", "at most 2 runs within 24 hours"),
             ("max_runs", "2", "at most 2 runs in all"),

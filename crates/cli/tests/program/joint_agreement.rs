@@ -433,7 +433,7 @@ fn a_threshold_comes_before_rows_among_several() {
         for (party, ended) in study.run(&[]).into_iter().enumerate() {
             match is_reached {
                 true => ended.assert(0, &[]),
-                false => ended.assert(9, &["fewer than 15 keys are shared", "min-result"]),
+                false => ended.assert(9, &["there are fewer than 15 matches", "min-result"]),
             };
             let report = study.report(party);
             let phases = report["phases"].as_array().unwrap().iter();

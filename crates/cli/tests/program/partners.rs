@@ -314,9 +314,9 @@ fn a_partner_whose_ledger_was_replaced_is_refused() {
 fn every_rule_refuses_on_each_side_and_leaves_a_line() {
     let rules = [
         ("--min-set", "201", "a set must have at least 201"),
-        ("--min-result", "101", "fewer than 101 keys are shared"),
-        ("--max-result", "99", "more than 99 keys are shared"),
-        ("--max-result-total", "99", "all runs together may reveal 99 shared keys"),
+        ("--min-result", "101", "there are fewer than 101 matches"),
+        ("--max-result", "99", "there are more than 99 matches"),
+        ("--max-result-total", "99", "all runs together may reveal 99 matches"),
         ("--hours", &never(), "runs may begin at"),
         ("--expires", "2020-01-01", "the last day for runs was 2020-01-01"),
         // These refuse a second run.

@@ -8,7 +8,7 @@ use vesica_keyset::linked::AmbiguousKeys;
 use vesica_normalize::{normalize::TravellingName, null_values::NullValues};
 use vesica_select::{Keys, Side};
 use vesica_table::sent_columns::SentColumns;
-use vesica_task::{disclosure::words::Names, query::RowsByRules, select::Selection};
+use vesica_task::{disclosure::words::Names, select::Selection};
 
 use super::{rule_terms::RuleTerms, terms::Terms};
 
@@ -87,7 +87,7 @@ impl Terms {
                     .to_owned(),
             (false, _) => {
                 let owner = names.of(self.receiver());
-                format!("there is a share for each row of {owner}, in place of a key")
+                format!("shares are of rows of {owner} in place of keys")
             }
         };
         let repeats = self.selection().is_some_and(|selection| {
@@ -95,7 +95,6 @@ impl Terms {
             declared.is_some_and(|declared| declared.keys() == Keys::Repeats)
         });
         let equal = if repeats { "" } else { "; rows with equal fields count as one" };
-        let hides_rules = kind.takes_rules == Some(RowsByRules::Hidden);
         let mut clauses = vec![
             format!("rows match by any of these rules: {}", rules.numbered()),
             format!("the rules compare these fields: {fields}"),
@@ -109,7 +108,7 @@ impl Terms {
             }
             .to_owned(),
         ];
-        clauses.extend(hides_rules.then(|| format!("{counted}{equal}")));
+        clauses.extend(kind.hides_rules().then(|| format!("{counted}{equal}")));
         clauses
     }
 

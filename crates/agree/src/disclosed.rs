@@ -6,7 +6,7 @@ use vesica_task::{
     disclosure::{Answer, Assumption, Disclosure, Fact, Scenario, Secret},
     interface::Method,
     outcome::{Outcome, QueryResult},
-    query::{QueryBodyForm, RowsByRules},
+    query::QueryBodyForm,
 };
 
 use super::terms::Terms;
@@ -172,8 +172,11 @@ impl Terms {
             said.push(Assumption::SentValues { sender: receiver.other() });
         }
         if least > 0 {
-            let of_rows = kind.takes_rules == Some(RowsByRules::Hidden);
-            said.push(Assumption::KeptBack { finder: receiver, least, of_rows });
+            said.push(Assumption::KeptBack {
+                finder: receiver,
+                least,
+                of_rows: kind.hides_rules(),
+            });
         }
         let holders = [Role::A, Role::B].into_iter().filter(|role| self.holds_digests(*role));
         said.extend(holders.map(|holder| Assumption::Digests { holder }));
@@ -185,8 +188,7 @@ impl Terms {
         let choose = learners.filter(|role| scenario.noise.is_none() && self.adds_up(*role));
         said.extend(choose.map(|learner| Assumption::ChosenNumbers { learner }));
         said.extend(self.rules().map(|_| Assumption::FalseMatches));
-        let hides_rules = kind.takes_rules == Some(RowsByRules::Hidden);
-        if kind.keeps_rows && hides_rules && scenario.rules.len() > 1 {
+        if kind.keeps_rows && kind.hides_rules() && scenario.rules.len() > 1 {
             said.push(Assumption::SingleRules { learner: receiver });
         }
         said.push(Assumption::GuessedKeys);

@@ -15,14 +15,13 @@ use vesica_core::{
 };
 use vesica_net::Mesh;
 use vesica_psi::{
-    DigestLength, Status,
+    Status,
     joint::{Folding, Place},
 };
 use vesica_select::Side;
 use vesica_table::sent_columns::SentColumns;
 use vesica_task::{
     disclosure::{Assumption, Disclosure},
-    interface::Method,
     query::Query,
     select::QueryTable,
 };
@@ -67,7 +66,7 @@ pub struct JointTerms {
 pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     let place = cast.place(me);
     let named = offer.protocol.as_ref().and_then(|name| offer.query.method(name));
-    let is_long = named.as_ref().is_some_and(|method| method.item_length() == DigestLength::Long);
+    let folding = Folding::against(offer.security.adversary());
     let message = if offer.learns != cast.learners_for(me) {
         "among several parties the leader learns, and those that --learners names"
     } else if cast.least().is_some() && (offer.query != Query::ROWS || offer.protocol.is_some()) {
@@ -89,11 +88,19 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
         "--align is for two parties that both learn"
     } else if let Some(message) = unfit(offer, cast) {
         message
-    } else if is_long && offer.security == Security::SemiHonest {
-        "among several parties a protocol against malicious ones needs a fold against them: add --security malicious, or name \
-         no such protocol"
-    } else if named.as_ref().is_some_and(|method| is_other(offer, &**method)) {
-        "--security malicious among several parties ends in `rr22-malicious`: name it, or leave out --protocol"
+    } else if named
+        .as_ref()
+        .is_some_and(|method| !folding.takes(method.key(), method.item_length()))
+    {
+        match folding {
+            Folding::SemiHonest => {
+                "among several parties a protocol against malicious ones needs a fold against them: add --security malicious, or \
+                 name no such protocol"
+            }
+            Folding::Malicious => {
+                "--security malicious among several parties ends in `rr22-malicious`: name it, or leave out --protocol"
+            }
+        }
     } else if named.is_some_and(|method| method.tells_size()) {
         "among several parties only those that learn the result learn the number of shared keys: name a protocol that \
          hides it from the other side"
@@ -119,11 +126,6 @@ pub fn check(offer: &Offer, cast: &Cast, me: usize) -> Result<()> {
     Err(Error::usage(Misuse::Parties, message))
 }
 
-/// Whether a run against malicious parties ends in another protocol. Its argument is about this one.
-fn is_other(offer: &Offer, method: &dyn Method) -> bool {
-    offer.security == Security::Malicious && method.key() != Folding::Malicious.rows().key
-}
-
 /// Returns the reason why a run against malicious parties cannot have this offer. It is for rows of the leader, and its
 /// fold is research.
 fn unfit(offer: &Offer, cast: &Cast) -> Option<&'static str> {
@@ -139,7 +141,7 @@ fn unfit(offer: &Offer, cast: &Cast) -> Option<&'static str> {
         "with --security malicious only the leader learns, because nobody could check the result that it passes on: leave out \
          --learners"
     } else if !offer.allow_research {
-        "--security malicious among several parties is research: one argument that nobody has reviewed. It runs only if all \
+        "--security malicious among several parties is research, because nobody has reviewed its argument. It runs only if all \
          parties add --allow-research"
     } else {
         return None;
@@ -289,10 +291,7 @@ impl JointTerms {
 
     /// Returns the kind of the fold's parts.
     pub fn folding(&self) -> Folding {
-        match self.of_party(self.cast.leader).security() {
-            Security::SemiHonest => Folding::SemiHonest,
-            Security::Malicious => Folding::Malicious,
-        }
+        Folding::against(self.of_party(self.cast.leader).security().adversary())
     }
 
     /// Returns the disclosure of the session of leader and pivot, with the assumptions of the fold.

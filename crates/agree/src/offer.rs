@@ -532,7 +532,7 @@ impl WireOffer {
         let is_hash =
             |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let takes_columns = self.query.kind.takes_columns;
-        let hides_rules = self.query == Query::LINKED;
+        let is_linked = self.query == Query::LINKED;
         // A helper among several parties; between two, the offers then differ.
         let provides_keys_only = self.query.selected().is_some() && self.table.is_none();
         let faults = [
@@ -569,7 +569,7 @@ impl WireOffer {
                 "a join does not have exactly one learning side",
             ),
             (
-                hides_rules && self.query.check(&self.part()).is_err(),
+                is_linked && self.query.check(&self.part()).is_err(),
                 "linked rows for both sides, or without rules",
             ),
             (self.align && !one_order, "a common order for a query that has none"),

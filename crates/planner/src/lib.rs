@@ -26,7 +26,8 @@ use vesica_psi::{
     Adversary, CATALOGUE, Cost, Memory, Protocol, Setting, Sizes, Status,
     aggregate::{
         METHODS, Method, Query,
-        linked::{LINKING, LinkedPeople, Linking},
+        circuit::RS21,
+        linked::LinkedPeople,
         shares::{Outline, SHARING, Sharing},
     },
     payload::Carrying,
@@ -97,7 +98,7 @@ impl Candidate {
 
     /// Returns a method for people with a shared item.
     pub fn linking(linked: LinkedPeople) -> Self {
-        let Linking { key, status, adversary, .. } = LINKING;
+        let Method { key, status, adversary, .. } = RS21;
         let (cost, memory) = (linked.cost(), linked.memory());
         Self { key, status, adversary, sizes: linked.sizes, cost, memory }
     }

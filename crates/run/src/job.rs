@@ -48,10 +48,7 @@ use vesica_table::{
     stage,
     target::{self, Protected},
 };
-use vesica_task::{
-    interface::WantedRows,
-    query::{ResultForm, RowsByRules},
-};
+use vesica_task::{interface::WantedRows, query::ResultForm};
 
 pub use self::ending::finish;
 
@@ -225,8 +222,7 @@ impl Job {
                 return refused("divided into partitions");
             }
         }
-        let hides_rules = self.offer.query.kind.takes_rules == Some(RowsByRules::Hidden);
-        let is_whole = self.offer.rules.is_some() && hides_rules;
+        let is_whole = self.offer.rules.is_some() && self.offer.query.kind.hides_rules();
         if is_whole && (self.planner.partitions > 1 || self.resume.is_some()) {
             let message = "numbers, shares and linked rows by rules compare whole sets, because a row has keys in several partitions: leave out \
                            --partitions and --resume";

@@ -47,7 +47,6 @@ use vesica_table::{pieces, sent_types::SentType, written::Numbering};
 use vesica_task::{
     interface::{Call, Found, Gather, Method, PartyKeys, Randomness, WantedRows},
     outcome::Outcome,
-    query::RowsByRules,
     sides::{Side, Sides},
 };
 
@@ -493,8 +492,8 @@ impl<'a> Session<'a> {
 
     /// Returns the numbers in a first column of matched rows, if there are any.
     fn numbering(&self) -> Option<Numbering> {
-        let shows_rules = self.terms.query().kind.takes_rules != Some(RowsByRules::Hidden);
-        let by_rules = self.terms.rules().filter(|_| shows_rules).map(|_| Numbering::Rules);
+        let hides_rules = self.terms.query().kind.hides_rules();
+        let by_rules = self.terms.rules().filter(|_| !hides_rules).map(|_| Numbering::Rules);
         by_rules.or_else(|| self.terms.aligns().then_some(Numbering::Matches))
     }
 

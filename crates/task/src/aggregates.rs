@@ -363,10 +363,10 @@ impl Method for Computing {
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        whole_sets(request)?;
         let query = self.number.query(request);
         match self.method.answers(&query) {
             true => Ok(Candidate::method(self.method, query)),
-            false if query.people.is_some() && query.partitions > 1 => Err(whole_sets()),
             false => Err(Difference::of_both(
                 "answer",
                 format!("`{}` does not answer this with this minimum or noise", self.method.key),

@@ -7,13 +7,22 @@ use vesica_table::{
     written::{Matched, Numbering},
 };
 
-use crate::{interface::WantedRows, outcome::Outcome};
+use crate::{
+    interface::{Request, WantedRows},
+    outcome::Outcome,
+};
 
-/// Returns the reason why the keys of people are not compared in partitions.
-pub(super) fn whole_sets() -> Difference {
+/// Refuses to compare the keys of people in partitions.
+///
+/// # Errors
+/// The reason.
+pub(super) fn whole_sets(request: &Request) -> Result<(), Difference> {
+    if request.rules.is_none() || request.partitions == 1 {
+        return Ok(());
+    }
     let said =
         "by rules, a row has keys in several partitions: give both sides the memory for whole sets";
-    Difference::of_both("partitions", said.to_owned())
+    Err(Difference::of_both("partitions", said.to_owned()))
 }
 
 /// The matched rows, ascending, each with a bit for each rule by which it matches.

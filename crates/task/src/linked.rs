@@ -14,7 +14,8 @@ use vesica_psi::{
     Adversary, Items, Status,
     aggregate::{
         Valued,
-        linked::{LINKING, LinkedPeople, Linking, Receiver, Sender},
+        circuit::RS21,
+        linked::{LinkedPeople, Receiver, Sender},
     },
 };
 use vesica_table::output::Access;
@@ -30,7 +31,7 @@ use crate::{
 };
 
 impl Query {
-    /// This side's rows that match a row of the other side by rules. Nobody learns by which rules.
+    /// This side's rows that match a row of the other side by rules, without the rules.
     pub const LINKED: Self = Self { kind: &KIND, body: QueryBody::Nothing };
 }
 
@@ -42,7 +43,7 @@ static KIND: QueryKind = QueryKind {
     word: "linked",
     form: Some(Form {
         names: "linked",
-        help: "linked: with --match, this side's rows that match by a rule, while nobody learns by which",
+        help: "linked: with --match, this side's rows that match by a rule, without the rule",
     }),
     values: Values::None,
     body: QueryBodyForm::Nothing,
@@ -74,7 +75,7 @@ impl Task for LinkedRows {
     }
 
     fn methods(&self) -> Vec<Box<dyn Method>> {
-        vec![Box::new(&LINKING)]
+        vec![Box::new(Linking)]
     }
 
     fn activity(&self) -> &'static str {
@@ -112,24 +113,25 @@ fn linked(request: &Request) -> LinkedPeople {
     LinkedPeople { sizes: request.sizes, most: request.rules.unwrap_or(1) }
 }
 
-impl Method for &'static Linking {
+/// The only method, with the construction of `rs21-circuit`.
+struct Linking;
+
+impl Method for Linking {
     fn key(&self) -> &'static str {
-        self.key
+        RS21.key
     }
 
     fn status(&self) -> Status {
-        self.status
+        RS21.status
     }
 
     fn adversary(&self) -> Adversary {
-        self.adversary
+        RS21.adversary
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
-        match request.partitions {
-            1 => Ok(Candidate::linking(linked(request))),
-            _ => Err(whole_sets()),
-        }
+        whole_sets(request)?;
+        Ok(Candidate::linking(linked(request)))
     }
 
     fn prepare(

@@ -87,6 +87,13 @@ pub struct QueryKind {
     pub task: &'static dyn Task,
 }
 
+impl QueryKind {
+    /// Returns whether nobody learns the rules by which a row matches, if rules make the keys.
+    pub fn hides_rules(&self) -> bool {
+        self.takes_rules == Some(RowsByRules::Hidden)
+    }
+}
+
 /// The way in which a query takes rows that match by rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowsByRules {

@@ -135,9 +135,7 @@ impl Method for &'static Sharing {
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
-        if request.rules.is_some() && request.partitions > 1 {
-            return Err(whole_sets());
-        }
+        whole_sets(request)?;
         Ok(Candidate::sharing(outline(request)))
     }
 

@@ -46,7 +46,7 @@ const STATEMENTS: &[Statement] = &[
     },
     Statement {
         document: ARCHITECTURE,
-        says: "A task is a file in `task/src/` and a line of the list `TASKS`: rows, joins, numbers, shares, queries",
+        says: "A task is a file in `task/src/` and a line of the list `TASKS`: rows, linked rows, joins, numbers, shares, queries",
         source: "crates/task/src/lib.rs",
         has: "TASKS: &[&[&QueryKind]] = &[rows::KINDS, linked::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS, select::KINDS]",
     },

@@ -9,7 +9,7 @@
 Both sides call the same function, or run the command `vesica run`.
 
     intersect    the rows whose keys the other side has too; also joins
-    linked       the rows that match by rules, while nobody learns by which
+    linked       the rows that match by rules, without the rules
     count, sum   the number of matching keys; the sum of one side's values over them
     products     the sum of the products of both sides' values
     threshold    whether at least a given number of keys match

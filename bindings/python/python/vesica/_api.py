@@ -207,7 +207,7 @@ def linked(
     progress: bool | None = None,
     **options: Unpack[RuleOptions],
 ) -> Run:
-    """Find the rows that match by rules, while nobody learns by which.
+    """Find the rows that match by rules, without the rules.
 
     One side learns: its matched rows are in ``rows`` of the result, and their number, where equal
     rows are one, in ``value``. Other arguments are as for `intersect`. The rules are ``match`` and

@@ -131,10 +131,9 @@ impl Cast {
     fn deviations(&self) -> String {
         let (leader, pivot) = (self.name(self.leader), self.name(self.partner(self.leader)));
         format!(
-            "This is meant to hold even if parties deviate from the protocol (malicious security), which one argument says that \
-             nobody has reviewed. {leader} may then use somewhat more keys than it announces, and the helpers together one set that \
-             is half as large again as all of theirs. \
-             Any party can make the result smaller or empty, or end the run. If {leader} and {pivot} deviate together, they \
+            "This is meant to hold even if parties deviate from the protocol (malicious security), by an argument that nobody has \
+             reviewed. {leader} may then use somewhat more keys than it announces, and the helpers together one set half as \
+             large again as all of theirs. Any party can make the result smaller or empty, or end the run. If {leader} and {pivot} deviate together, they \
              learn which keys of a set that they choose all others have."
         )
     }

@@ -7,7 +7,7 @@ use vesica_testkit::population::{Record, TwoTables};
 
 use crate::{
     harness::{Connecting, Lab, Listening, Party, Running},
-    linked::{flags, rules, tables, text, values},
+    linked::{flags, header, line, rules, tables, text, values},
     linked_join::{RULES, keys},
 };
 
@@ -19,25 +19,53 @@ struct Matching {
 
 impl Matching {
     fn of(texts: &[&str], mine: &[Record], theirs: &[Record]) -> Self {
+        let People { first, matching } = People::of(texts, mine, theirs);
+        let of_rows = first.iter().zip(mine).filter(|(first, _)| matching.contains(first));
+        let sum = of_rows.map(|(_, record)| u64::from(record.person)).sum();
+        Self { rows: matching.len(), sum }
+    }
+}
+
+/// A table in the clear: the rows with equal fields are one person.
+pub struct People {
+    /// The first row of each row's person.
+    pub first: Vec<usize>,
+    /// The first rows of the people that match.
+    pub matching: BTreeSet<usize>,
+}
+
+impl People {
+    pub fn of(texts: &[&str], mine: &[Record], theirs: &[Record]) -> Self {
         let theirs = keys(texts, theirs);
         let linked = keys(texts, mine).into_iter().filter(|(key, _)| theirs.contains_key(key));
-        let first: BTreeSet<_> = linked.map(|(_, row)| row).collect();
+        let matching = linked.map(|(_, row)| row).collect();
         let rules = rules(texts);
-        let fields = mine
-            .iter()
-            .map(|record| rules.derive(&values(&rules, record), &NullValues::default()).fields);
-        let mut sums = BTreeMap::new();
-        let fields: Vec<_> = fields.collect();
-        for (fields, record) in fields.iter().zip(mine) {
-            *sums.entry(fields).or_insert(0) += u64::from(record.person);
-        }
-        Self { rows: first.len(), sum: first.iter().map(|row| sums[&fields[*row]]).sum() }
+        let mut seen = BTreeMap::new();
+        let first = |(row, record): (usize, &Record)| {
+            let fields = rules.derive(&values(&rules, record), &NullValues::default()).fields;
+            *seen.entry(fields).or_insert(row)
+        };
+        Self { first: mine.iter().enumerate().map(first).collect(), matching }
+    }
+
+    /// The lines of all rows that match, with a header.
+    pub fn lines(&self, party: Party, table: &[Record]) -> String {
+        let matches = |(row, _): &(usize, &Record)| self.matching.contains(&self.first[*row]);
+        let rows = table.iter().enumerate().filter(matches);
+        rows.fold(header(party).to_owned() + "\n", |text, (_, record)| {
+            text + &line(party, record) + "\n"
+        })
     }
 }
 
 /// Runs a query by rules; returns the answers in both reports.
 #[track_caller]
-fn answers(lab: &Lab, rules: &[&str], mine: &[&str], theirs: &[&str]) -> [serde_json::Value; 2] {
+pub fn answers(
+    lab: &Lab,
+    rules: &[&str],
+    mine: &[&str],
+    theirs: &[&str],
+) -> [serde_json::Value; 2] {
     let mine = [&flags(Connecting, rules)[..], mine].concat();
     let theirs = [&flags(Listening, rules)[..], theirs].concat();
     lab.run(&mine, &theirs).iter().for_each(|ended| _ = ended.assert(0, &[]));
@@ -125,10 +153,12 @@ fn minimums_and_words_are_about_rows() {
 #[test]
 fn lengths_do_not_show_matches() {
     let (lab, TwoTables { ours, mut theirs }) = tables(400, 6);
-    let count = |learns| ["--answer", "count", "--learns", learns, "--pad-keys"];
     let sent = || {
-        answers(&lab, &RULES, &count("me"), &count("peer"));
-        [Connecting, Listening].map(|party| lab.report(party)["bytes_sent"].as_u64().unwrap())
+        ["count", "linked"].map(|answer| {
+            let asked = |learns| ["--answer", answer, "--learns", learns, "--pad-keys"];
+            answers(&lab, &RULES, &asked("me"), &asked("peer"));
+            [Connecting, Listening].map(|party| lab.report(party)["bytes_sent"].as_u64().unwrap())
+        })
     };
     let with_matches = sent();
     theirs.iter_mut().for_each(|record| record.birthday = "1900-01-01".to_owned());
@@ -136,7 +166,7 @@ fn lengths_do_not_show_matches() {
     lab.write(Listening, text(Listening, &theirs));
     assert_eq!(Matching::of(&RULES, &ours, &theirs).rows, 0);
     let without = sent();
-    for (with, without) in with_matches.iter().zip(without) {
+    for (with, without) in with_matches.into_iter().flatten().zip(without.into_iter().flatten()) {
         assert!(with.abs_diff(without) < 200, "{with} and {without} bytes");
     }
 }

@@ -1,58 +1,17 @@
 //! Linked rows and shares of them, whose rules nobody learns, as an evaluation of both tables in the clear finds them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use vesica::files::NullValues;
-use vesica_testkit::population::{Record, TwoTables};
+use vesica_testkit::population::TwoTables;
 
 use crate::{
     answers::{columns, combined},
-    harness::{Connecting, Lab, Listening, Party, Running},
-    linked::{flags, header, line, rules, tables, text, values},
-    linked_join::{RULES, keys},
-    linked_numbers::repeated,
+    harness::{Connecting, Listening, Running},
+    linked::{flags, tables},
+    linked_join::RULES,
+    linked_numbers::{People, answers, repeated},
     partners::{Projects, Side::Inviter},
 };
-
-/// A table in the clear: the rows with equal fields are one person.
-struct People {
-    /// The first row of each row's person.
-    first: Vec<usize>,
-    /// The first rows of the people that match.
-    matching: BTreeSet<usize>,
-}
-
-impl People {
-    fn of(texts: &[&str], mine: &[Record], theirs: &[Record]) -> Self {
-        let theirs = keys(texts, theirs);
-        let linked = keys(texts, mine).into_iter().filter(|(key, _)| theirs.contains_key(key));
-        let matching = linked.map(|(_, row)| row).collect();
-        let rules = rules(texts);
-        let mut seen = BTreeMap::new();
-        let first = |(row, record): (usize, &Record)| {
-            let fields = rules.derive(&values(&rules, record), &NullValues::default()).fields;
-            *seen.entry(fields).or_insert(row)
-        };
-        Self { first: mine.iter().enumerate().map(first).collect(), matching }
-    }
-
-    /// The lines of all rows that match, with a header.
-    fn lines(&self, party: Party, table: &[Record]) -> String {
-        let matches = |(row, _): &(usize, &Record)| self.matching.contains(&self.first[*row]);
-        let rows = table.iter().enumerate().filter(matches);
-        rows.fold(header(party).to_owned() + "\n", |text, (_, record)| {
-            text + &line(party, record) + "\n"
-        })
-    }
-}
-
-/// Runs a query by rules, with more options for each party.
-#[track_caller]
-fn succeed(lab: &Lab, rules: &[&str], mine: &[&str], theirs: &[&str]) {
-    let mine = [&flags(Connecting, rules)[..], mine].concat();
-    let theirs = [&flags(Listening, rules)[..], theirs].concat();
-    lab.run(&mine, &theirs).iter().for_each(|ended| _ = ended.assert(0, &[]));
-}
 
 fn linked(learns: &str) -> [&str; 4] {
     ["--answer", "linked", "--learns", learns]
@@ -72,7 +31,7 @@ fn linked_rows_are_written_without_their_rule() {
             };
             let padded = if rules.len() == 1 { &["--pad-keys"][..] } else { &[] };
             let [one, other] = learns.map(|learns| [&linked(learns)[..], padded].concat());
-            succeed(&lab, rules, &one, &other);
+            answers(&lab, rules, &one, &other);
             assert_eq!(lab.output(learner).unwrap(), people.lines(learner, mine));
             let report = lab.report(learner);
             let number = serde_json::json!({"kind": "count", "value": people.matching.len()});
@@ -81,26 +40,6 @@ fn linked_rows_are_written_without_their_rule() {
             let other = if learner == Connecting { Listening } else { Connecting };
             assert!(lab.report(other)["answer"].is_null());
         }
-    }
-}
-
-/// Lengths depend on the numbers of keys, and not on matches or their rules.
-#[test]
-fn lengths_do_not_show_matches() {
-    let (lab, TwoTables { ours, mut theirs }) = tables(400, 6);
-    let padded = |learns| [&linked(learns)[..], &["--pad-keys"]].concat();
-    let sent = || {
-        succeed(&lab, &RULES, &padded("me"), &padded("peer"));
-        [Connecting, Listening].map(|party| lab.report(party)["bytes_sent"].as_u64().unwrap())
-    };
-    let with_matches = sent();
-    theirs.iter_mut().for_each(|record| record.birthday = "1900-01-01".to_owned());
-    theirs.iter_mut().for_each(|record| record.postcode.clear());
-    lab.write(Listening, text(Listening, &theirs));
-    assert!(People::of(&RULES, &ours, &theirs).matching.is_empty());
-    let without = sent();
-    for (with, without) in with_matches.iter().zip(without) {
-        assert!(with.abs_diff(without) < 200, "{with} and {without} bytes");
     }
 }
 
@@ -144,7 +83,7 @@ fn shares_are_of_rows_that_match() {
         [["shares", "shares"], ["shares:person", "shares"], ["shares", "shares:person"]]
     {
         let share = |answer| ["--answer", answer, "--learns", "nobody"];
-        succeed(&lab, &RULES, &share(one), &share(other));
+        answers(&lab, &RULES, &share(one), &share(other));
         // The side with values has the rows, and otherwise the one that connects.
         let (owner, mine, there) = match other {
             "shares" => (Connecting, &ours, &theirs),

@@ -172,7 +172,7 @@ fn four_parties_that_may_deviate() {
         let ended = circle.run(&[flags[0], flags[1], &distrust]);
         circle.assert_rows(&ended);
         for (party, ended) in ended.iter().enumerate() {
-            let said = ["rr22-malicious (malicious)", "one argument says that nobody has reviewed"];
+            let said = ["rr22-malicious (malicious)", "by an argument that nobody has reviewed"];
             ended.assert(0, &said);
             assert_eq!(circle.report(party)["partitions"], partitions);
         }

@@ -1,8 +1,8 @@
 //! People with a shared item, without the items that they share. Semi-honest.
 //!
-//! R's items belong to [people](crate::select::people). R learns which of its people have an item that S has too, and
-//! the size of S's set; S learns the size of R's set. Neither learns by which of its items, or by how many, a person
-//! matches.
+//! R's items belong to [people](crate::select::people). R learns which of its people have an item that S has too, no
+//! more about a person than that, and the size of S's set; S learns the size of R's set. Everything else is as with
+//! [`RS21`](super::circuit::RS21).
 //!
 //! 1. Both get [shares](super::shares) of a bit for each position of R's people.
 //! 2. S sends its shares to R. At positions at which no person begins they add up to 0.
@@ -19,10 +19,9 @@ use zeroize::Zeroizing;
 
 use super::{
     Valued,
-    circuit::RS21,
     shares::{Outline, Sharer, Shares},
 };
-use crate::{Adversary, Cost, Functionality, Items, Leakage, Memory, Party, Result, Sizes, Status};
+use crate::{Cost, Functionality, Items, Memory, Party, Result, Sizes, circuit_psi::matched};
 
 /// A query for people, with the parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,30 +41,6 @@ pub type Receiver = dyn for<'a> Party<Valued<'a>, Vec<u32>>;
 
 /// The query that both parties run.
 pub type LinkingOn = Functionality<Sender, Receiver, LinkedPeople>;
-
-/// The method for people.
-#[derive(Debug, Clone, Copy)]
-pub struct Linking {
-    /// Its name everywhere.
-    pub key: &'static str,
-    /// The uses that it is fit for.
-    pub status: Status,
-    /// The adversary against which it is secure, computed from its parts.
-    pub adversary: Adversary,
-    /// Its leakage to each party.
-    pub learns: Leakage,
-}
-
-/// The only method, with the construction of `rs21-circuit`.
-pub static LINKING: Linking = Linking {
-    key: RS21.key,
-    status: RS21.status,
-    adversary: RS21.adversary,
-    learns: Leakage {
-        receiver: "which of its people match, and the size of the sender's set",
-        sender: "the size of the receiver's set",
-    },
-};
 
 impl LinkedPeople {
     fn outline(&self) -> Outline {
@@ -150,11 +125,7 @@ impl Party<Valued<'_>, Vec<u32>> for LinkingParty {
     ) -> Result<Vec<u32>> {
         let shares = self.0.run(input, channel, rng)?;
         let shown = open(&shares, Role::Second, channel)?.expect("shown to this party");
-        let placed = shares.items.iter().flatten().enumerate();
-        let matched = placed.filter_map(|(place, item)| item.filter(|_| shown.get(0, place)));
-        let mut matched: Vec<u32> = matched.collect();
-        matched.sort_unstable();
-        Ok(matched)
+        Ok(matched(shares.items.as_deref().unwrap_or_default(), &shown))
     }
 }
 

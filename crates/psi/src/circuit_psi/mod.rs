@@ -556,12 +556,17 @@ impl<M: Construction> crate::Party<Items<'_>, Vec<u32>> for Receiving<M> {
         let shown = Gmw::new(Party::Second, bins.triples, channel)
             .reveal(&bins.matches, Party::Second)?
             .expect("shown to this party");
-        let placed = bins.items.iter().enumerate();
-        let matched = placed.filter_map(|(bin, item)| item.filter(|_| shown.get(0, bin)));
-        let mut matches: Vec<u32> = matched.collect();
-        matches.sort_unstable();
-        Ok(matches)
+        Ok(matched(&bins.items, &shown))
     }
+}
+
+/// The items, ascending, in bins whose match is shown.
+pub(crate) fn matched(items: &[Option<u32>], shown: &WireBits) -> Vec<u32> {
+    let placed = items.iter().enumerate();
+    let matched = placed.filter_map(|(bin, item)| item.filter(|_| shown.get(0, bin)));
+    let mut matches: Vec<u32> = matched.collect();
+    matches.sort_unstable();
+    matches
 }
 
 #[cfg(test)]

@@ -73,6 +73,20 @@ impl Folding {
         }
     }
 
+    /// The weakest fold that withstands this adversary.
+    pub fn against(adversary: Adversary) -> Self {
+        if adversary <= Adversary::SemiHonest { Self::SemiHonest } else { Self::Malicious }
+    }
+
+    /// Whether leader and pivot may end the run with the method of this name, which takes items of this length. The
+    /// argument for malicious parties is about one protocol.
+    pub fn takes(self, key: &str, items: DigestLength) -> bool {
+        match self {
+            Self::SemiHonest => items == self.digest(),
+            Self::Malicious => key == self.rows().key,
+        }
+    }
+
     /// The part of each key's digest that it takes.
     pub const fn digest(self) -> DigestLength {
         match self {

@@ -3,7 +3,7 @@
 use vesica_core::error::{Error, Misuse, Result};
 use vesica_keyset::key::Duplicates;
 use vesica_table::formulas::Formulas;
-use vesica_task::query::{ResultForm, RowsByRules};
+use vesica_task::query::ResultForm;
 
 use super::Job;
 
@@ -12,7 +12,7 @@ impl Job {
     pub(super) fn check_min_rule(&self) -> Result<()> {
         let Some(last) = self.min_rule else { return Ok(()) };
         let rules = self.offer.rules.as_ref().map_or(0, |rules| rules.rules().len());
-        let hides_rules = self.offer.query.kind.takes_rules == Some(RowsByRules::Hidden);
+        let hides_rules = self.offer.query.kind.hides_rules();
         let message = match rules {
             0 => "--min-rule is for runs whose rows match by rules (--match)".to_owned(),
             _ if hides_rules => {

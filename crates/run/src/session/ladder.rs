@@ -53,14 +53,11 @@ pub(super) fn ladder<'a>(
 ) -> Result<Ladder<'a>> {
     let Bounds { most, memory, sets, folding } = bounds;
     let methods = terms.query().kind.task.methods();
-    let fits = move |key: &str| match folding {
-        None => true,
-        Some(Folding::SemiHonest) => {
-            let method = methods.iter().find(|method| method.key() == key);
-            method.is_some_and(|method| method.item_length() == Folding::SemiHonest.digest())
-        }
-        // The argument is about this protocol.
-        Some(Folding::Malicious) => key == Folding::Malicious.rows().key,
+    let fits = move |key: &str| {
+        let method = methods.iter().find(|method| method.key() == key);
+        let takes =
+            |fold: Folding| method.is_some_and(|method| fold.takes(key, method.item_length()));
+        folding.is_none_or(takes)
     };
     let make = move |halvings: usize| {
         let partitions = 1 << halvings;

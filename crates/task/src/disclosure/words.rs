@@ -425,7 +425,7 @@ impl Assumption {
                     .to_owned()
             }
             Self::SingleRules { learner } => format!(
-                "A row that has a key by one rule only shows that it matches by this rule. {} can write a person in several such \
+                "If a row has a key by only one rule, a match shows this rule. {} can write a person in several such \
                  rows.",
                 names.capital(*learner)
             ),

@@ -198,9 +198,7 @@ impl Method for Selecting {
         let undeclared =
             || Difference::of_both("query", "a side has yet to declare its columns".to_owned());
         let plan = request.route().ok_or_else(undeclared)?.plan;
-        if request.rules.is_some() && request.partitions > 1 {
-            return Err(whole_sets());
-        }
+        whole_sets(request)?;
         Ok(Candidate::plan(ENGINE, &plan))
     }
 

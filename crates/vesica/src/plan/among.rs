@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use vesica_agree::{choice::PlannerInputs, offer::Offer};
-use vesica_core::{
-    error::{Error, Misuse, Result},
-    parties::Security,
-};
+use vesica_core::error::{Error, Misuse, Result};
 use vesica_planner::{Candidate, Figures, Planner, Prices, assumed_link};
 use vesica_psi::{
     Sizes,
@@ -104,17 +101,13 @@ fn choice(
     leader: usize,
     pivot: usize,
 ) -> Result<Option<ChoicePlan>> {
-    let folding = match offer.security {
-        Security::SemiHonest => Folding::SemiHonest,
-        Security::Malicious => Folding::Malicious,
-    };
+    let folding = Folding::against(offer.security.adversary());
     let Ok(fold) = JointPlan::new(sizes.to_vec(), leader, pivot, [0; 32]) else { return Ok(None) };
     let fold = fold.made_of(folding);
     let mut candidates = offer.candidates(sizes[leader], sizes[pivot], None)?;
     let takes_folded = |candidate: &Candidate| {
         let method = offer.query.method(candidate.key);
-        let fits = method.is_some_and(|method| method.item_length() == folding.digest());
-        fits && (folding == Folding::SemiHonest || candidate.key == folding.rows().key)
+        method.is_some_and(|method| folding.takes(candidate.key, method.item_length()))
     };
     candidates.retain(takes_folded);
     let Some(run) = ranking.rank(&candidates).into_iter().next() else { return Ok(None) };
@@ -151,7 +144,7 @@ fn choice(
 
 #[cfg(test)]
 mod tests {
-    use vesica_core::parties::Learns;
+    use vesica_core::parties::{Learns, Security};
     use vesica_task::query::Query;
 
     use super::*;

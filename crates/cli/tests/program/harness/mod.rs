@@ -87,7 +87,7 @@ impl Running {
                         return line;
                     }
                 }
-                Err(_) => panic!("never said {text:?}, but: {}", self.seen),
+                Err(_) => panic!("never said {text:?}"),
             }
         }
     }
@@ -127,7 +127,7 @@ impl Running {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(started.elapsed() < patience, "still running: {}", self.seen);
+            assert!(started.elapsed() < patience, "still running");
             thread::sleep(Duration::from_millis(5));
         };
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(5)) {
@@ -139,7 +139,12 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// Ends the process. A test that fails shows what each of its processes said until then.
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.seen.extend(self.lines.try_iter().map(|line| line + "\n"));
+            eprintln!("process {} said:\n{}", self.id(), self.seen);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

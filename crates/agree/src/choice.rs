@@ -19,6 +19,9 @@ const CHOICE: &str = "vesica/choice";
 /// The maximum length of a method's name, in bytes.
 const MAX_NAME: usize = 32;
 
+/// The maximum number of further measurements of the round trip.
+const REPETITIONS: usize = 3;
+
 /// The planner's knowledge of a side's machine and link.
 #[derive(Debug, Clone, Default)]
 pub struct PlannerInputs {
@@ -67,8 +70,8 @@ impl Echo {
     }
 }
 
-/// Agrees with the other side on one of `candidates`, and returns its key. The candidates are the same on both sides,
-/// and at least one. The connecting side knows the round trip.
+/// Agrees with the other side on one of `candidates`, and returns it. The candidates are the same on both sides, and at
+/// least one. The connecting side knows the round trip.
 ///
 /// # Errors
 /// A peer that chose a method that the terms do not allow, and every error of an exchange.
@@ -77,27 +80,73 @@ pub fn agree(
     round_trip: Option<Duration>,
     inputs: &PlannerInputs,
     channel: &mut Channel,
-) -> Result<&'static str> {
+) -> Result<Candidate> {
     if let [only] = candidates {
-        return Ok(only.key);
+        return Ok(*only);
     }
-    let Some(round_trip) = round_trip else {
-        let name = channel.recv_len(CHOICE, MAX_NAME)?;
-        let chosen = candidates.iter().find(|candidate| candidate.key.as_bytes() == name);
-        let not_allowed = "a protocol that the terms do not allow";
-        return Ok(chosen.ok_or_else(|| channel.malformed(CHOICE, not_allowed))?.key);
+    match round_trip {
+        Some(round_trip) => choose(candidates, round_trip, inputs, channel),
+        None => await_choice(candidates, channel),
+    }
+}
+
+/// Chooses a candidate and sends its name.
+///
+/// The first echo may have waited for a busy peer. If the choice would be worse over a shorter link, by more time than
+/// another echo takes, the round trip is measured again.
+fn choose(
+    candidates: &[Candidate],
+    mut round_trip: Duration,
+    inputs: &PlannerInputs,
+    channel: &mut Channel,
+) -> Result<Candidate> {
+    let planner = |round_trip| {
+        let link = assumed_link(round_trip, inputs.bits_per_second);
+        Planner { figures: inputs.figures.clone(), ..Planner::new(Some(link)) }
     };
-    let link = assumed_link(round_trip, inputs.bits_per_second);
-    let figures = inputs.figures.clone();
-    let planner = Planner { figures, ..Planner::new(Some(link)) };
-    let ranked = planner.rank(candidates);
-    // Without measurements, the first candidate is better than none.
-    let first = ranked.first().map(|best| best.candidate.key);
-    let chosen = first.or_else(|| candidates.first().map(|any| any.key));
-    let key = chosen.ok_or(Error::bug("there is a candidate to choose"))?;
-    channel.send(CHOICE, key.as_bytes())?;
+    let best = |planner: &Planner| planner.rank(candidates).first().map(|best| best.candidate);
+    let nearest = planner(Duration::ZERO);
+    let quickest = best(&nearest);
+    let mut repetitions = REPETITIONS;
+    let chosen = loop {
+        let Some((chosen, quickest)) = best(&planner(round_trip)).zip(quickest) else {
+            // Without measurements, the first candidate is better than none.
+            break candidates.first().copied();
+        };
+        let seconds = |way| nearest.predict(way).map_or(0.0, |predicted| predicted.seconds);
+        let lost = seconds(&chosen) - seconds(&quickest);
+        if repetitions == 0 || lost <= round_trip.as_secs_f64() {
+            break Some(chosen);
+        }
+        channel.send(CHOICE, &[])?;
+        channel.flush()?;
+        let started = Instant::now();
+        channel.recv_into(ECHO, &mut [])?;
+        let again = started.elapsed();
+        // About the same once more is the link.
+        repetitions = if again * 2 > round_trip { 0 } else { repetitions - 1 };
+        round_trip = round_trip.min(again);
+    };
+    let chosen = chosen.ok_or(Error::bug("there is a candidate to choose"))?;
+    channel.send(CHOICE, chosen.key.as_bytes())?;
     channel.flush()?;
-    Ok(key)
+    Ok(chosen)
+}
+
+/// Answers further echoes, and receives the choice.
+fn await_choice(candidates: &[Candidate], channel: &mut Channel) -> Result<Candidate> {
+    let mut name = channel.recv_len(CHOICE, MAX_NAME)?;
+    for _ in 0..REPETITIONS {
+        if !name.is_empty() {
+            break;
+        }
+        channel.send(ECHO, &[])?;
+        channel.flush()?;
+        name = channel.recv_len(CHOICE, MAX_NAME)?;
+    }
+    let chosen = candidates.iter().find(|candidate| candidate.key.as_bytes() == name);
+    let not_allowed = "a protocol that the terms do not allow";
+    Ok(*chosen.ok_or_else(|| channel.malformed(CHOICE, not_allowed))?)
 }
 
 #[cfg(test)]
@@ -123,7 +172,7 @@ mod tests {
             let mut channel = Channel::new(Shaped::new(end, link));
             let round_trip = Echo::send(role, &mut channel).unwrap().finish(&mut channel).unwrap();
             let inputs = PlannerInputs { figures: figures.clone(), ..PlannerInputs::default() };
-            agree(&candidates, round_trip, &inputs, &mut channel).unwrap()
+            agree(&candidates, round_trip, &inputs, &mut channel).unwrap().key
         };
         let side = &side;
         thread::scope(|scope| {
@@ -145,6 +194,33 @@ mod tests {
             let ranked = planner.rank(&Candidate::protocols(SIZES, adversary));
             assert_eq!(ranked[0].candidate.key, key);
         }
+    }
+
+    /// The time that a busy peer takes to answer is not the link's.
+    #[test]
+    fn a_peer_that_answers_the_first_echo_late_does_not_decide() {
+        let candidates = Candidate::protocols(SIZES, Adversary::SemiHonest);
+        // In as many partitions, round trips count most.
+        let candidates =
+            candidates.into_iter().map(|candidate| Candidate { partitions: 4096, ..candidate });
+        let candidates: Vec<_> = candidates.collect();
+        let inputs = PlannerInputs::default();
+        let best = |round_trip| {
+            let planner = Planner::new(Some(assumed_link(round_trip, None)));
+            planner.rank(&candidates)[0].candidate.key
+        };
+        let late = Duration::from_secs(600);
+        assert_ne!(best(late), best(Duration::ZERO));
+        let (a, b) = memory::pair();
+        let side = |round_trip, end| {
+            agree(&candidates, round_trip, &inputs, &mut Channel::new(end)).unwrap().key
+        };
+        let side = &side;
+        let [here, there] = thread::scope(|scope| {
+            let there = scope.spawn(move || side(None, b));
+            [side(Some(late), a), there.join().unwrap()]
+        });
+        assert_eq!([here, there], [best(Duration::ZERO); 2]);
     }
 
     #[test]
@@ -169,8 +245,12 @@ mod tests {
             let error = thread::scope(|scope| {
                 scope.spawn(move || {
                     let mut channel = Channel::new(a);
-                    channel.send(CHOICE, name.as_bytes()).unwrap();
+                    // An empty name asks for an echo, a few times.
+                    for _ in 0..=REPETITIONS {
+                        channel.send(CHOICE, name.as_bytes()).unwrap();
+                    }
                     channel.flush().unwrap();
+                    while channel.recv_into(ECHO, &mut []).is_ok() {}
                 });
                 let candidates = Candidate::protocols(SIZES, Adversary::Malicious);
                 let mut channel = Channel::new(b);

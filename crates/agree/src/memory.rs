@@ -59,12 +59,10 @@ impl Budget {
     }
 }
 
-/// A way to run: the number of partitions, and the candidates for a single partition.
-#[derive(Debug, Clone)]
+/// The ways to run in a number of partitions.
+#[derive(Debug, Clone, Default)]
 pub struct Rung {
-    /// The number of partitions.
-    pub partitions: usize,
-    /// The methods that can run.
+    /// The methods that can run, in this many partitions.
     pub candidates: Vec<Candidate>,
     /// Bytes that this side needs besides the candidate's party.
     pub beside: f64,
@@ -105,14 +103,13 @@ const WHOLE: usize = 1 << 23;
 /// The maximum number of items in a partition: a protocol's random reads then mostly stay in a processor's cache.
 const PART: usize = 1 << 21;
 
-impl Rung {
-    /// Returns whether more partitions would be better, although memory does not require them.
-    fn is_large(&self) -> bool {
-        let most = if self.partitions == 1 { WHOLE } else { PART };
-        let sizes = self.candidates.iter().map(|candidate| candidate.sizes);
-        sizes.into_iter().any(|sizes| sizes.sender.max(sizes.receiver) > most)
-    }
+/// Returns whether more partitions would be better, although memory does not require them.
+fn is_large(candidate: &Candidate) -> bool {
+    let most = if candidate.partitions == 1 { WHOLE } else { PART };
+    candidate.sizes.sender.max(candidate.sizes.receiver) > most
+}
 
+impl Rung {
     fn named(&self, key: &str) -> Option<Candidate> {
         self.candidates.iter().find(|candidate| candidate.key == key).copied()
     }
@@ -164,32 +161,28 @@ impl<'l> Room<'l> {
         self.keys.len() > 1
     }
 
-    /// Returns the first rung that is not too large and on which a candidate fits into both sides' budgets, with all
-    /// such candidates.
+    /// Returns the candidates for which both sides have the memory, each from the first rung on which it fits both and
+    /// its sets are not too large. So one that needs more memory than another has more partitions, and is not left out.
     ///
     /// # Errors
     /// [`Error::Terms`] if nothing fits, and every error of a receive.
-    pub fn agree(self, channel: &mut Channel) -> Result<Rung> {
+    pub fn agree(self, channel: &mut Channel) -> Result<Vec<Candidate>> {
         let Self { ladder, keys, ours, .. } = &self;
         let mut theirs = vec![0; ours.len()];
         channel.recv_into(ROOM, &mut theirs)?;
         if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
             return Err(channel.malformed(ROOM, "not a number of partitions").into());
         }
-        let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
-        if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
-            let place = usize::from(place);
-            let small = ladder
-                .from(place)
-                .find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
-            let (place, rung) = small.unwrap_or((place, ladder.get(place)));
-            let fit = keys.iter().zip(both()).filter(|(_, least)| usize::from(*least) <= place);
-            let candidates: Vec<_> = fit.filter_map(|(key, _)| rung.named(key)).collect();
-            if !candidates.is_empty() {
-                return Ok(Rung { candidates, ..*rung });
-            }
-        }
-        Err(self.refusal(&theirs))
+        let both = ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
+        let fit = keys.iter().zip(both).filter(|(_, place)| *place != NOWHERE);
+        let way = |(key, place): (&&str, u8)| {
+            let mut ways =
+                ladder.from(usize::from(place)).filter_map(|(_, rung)| rung.named(key)).peekable();
+            let first = ways.peek().copied();
+            ways.find(|way| !is_large(way)).or(first)
+        };
+        let candidates: Vec<_> = fit.filter_map(way).collect();
+        if candidates.is_empty() { Err(self.refusal(&theirs)) } else { Ok(candidates) }
     }
 
     /// Returns the memory that a candidate needs on this side.
@@ -258,14 +251,14 @@ mod tests {
         candidates
     }
 
-    /// Returns the number of partitions and the remaining candidates on which the sender and the receiver agree, with
+    /// Returns the remaining candidates on which the sender and the receiver agree, with their numbers of partitions, for
     /// budgets of this many bytes. The sender accepts no rung before `least`.
     fn settled(
         rungs: &[Rung],
         least: usize,
         sender: u64,
         receiver: u64,
-    ) -> [Result<(usize, Vec<&'static str>)>; 2] {
+    ) -> [Result<Vec<(&'static str, usize)>>; 2] {
         let (a, b) = memory::pair();
         let side = move |receives, bytes: u64, least, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
@@ -273,9 +266,8 @@ mod tests {
             let more = rungs.len() - 1;
             let ladder = Ladder::new(rungs[0].clone(), more, |place| rungs[place].clone());
             let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
-            let rung = room.agree(&mut channel)?;
-            let keys = rung.candidates.iter().map(|candidate| candidate.key);
-            Ok((rung.partitions, keys.collect()))
+            let candidates = room.agree(&mut channel)?;
+            Ok(candidates.iter().map(|candidate| (candidate.key, candidate.partitions)).collect())
         };
         thread::scope(|scope| {
             let there = scope.spawn(move || side(true, receiver, 0, b));
@@ -284,13 +276,13 @@ mod tests {
     }
 
     fn whole() -> [Rung; 1] {
-        [Rung { partitions: 1, candidates: candidates(), beside: 0.0 }]
+        [Rung { candidates: candidates(), beside: 0.0 }]
     }
 
     /// Returns the candidates on which the sender and the receiver agree, with budgets of this many GiB.
     fn agreed(sender: u64, receiver: u64) -> [Result<Vec<&'static str>>; 2] {
         let sides = settled(&whole(), 0, sender << 30, receiver << 30);
-        sides.map(|side| side.map(|(_, keys)| keys))
+        sides.map(|side| side.map(|ways| ways.into_iter().map(|(key, _)| key).collect()))
     }
 
     #[test]
@@ -303,18 +295,20 @@ mod tests {
         }
     }
 
-    /// Each side sends the number of partitions from which a candidate fits, and the larger one counts.
+    /// Each side sends the number of partitions from which a candidate fits, and the larger one counts. A candidate that
+    /// needs more memory has more partitions.
     #[test]
     fn sets_are_divided_until_something_fits_both_sides() {
         let rungs: Vec<_> = (0..4)
             .map(|halvings| {
                 let mut candidates = candidates();
                 for candidate in &mut candidates {
+                    candidate.partitions = 1 << halvings;
                     let Memory { sender, receiver } = candidate.memory;
                     let part = f64::from(1 << halvings);
                     candidate.memory = Memory { sender: sender / part, receiver: receiver / part };
                 }
-                Rung { partitions: 1 << halvings, candidates, beside: 0.0 }
+                Rung { candidates, beside: 0.0 }
             })
             .collect();
         let agreed = |least: usize, sender: u64, receiver: u64| {
@@ -323,15 +317,16 @@ mod tests {
             here.ok()
         };
         let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
-        let fit = |partitions, fit: &[usize]| {
-            Some((partitions, fit.iter().map(|i| keys[*i]).collect::<Vec<_>>()))
+        let fit = |partitions: &[usize]| {
+            let ways = keys.iter().copied().zip(partitions.iter().copied());
+            Some(ways.filter(|(_, partitions)| *partitions > 0).collect::<Vec<_>>())
         };
         // The candidates need 8, 2 and 4 GiB on the sender's side and half of that on the receiver's.
-        assert_eq!(agreed(0, 8192, 8192), fit(1, &[0, 1, 2]));
-        assert_eq!(agreed(0, 1024, 8192), fit(2, &[1]));
-        assert_eq!(agreed(0, 8192, 256), fit(4, &[1]));
-        assert_eq!(agreed(2, 8192, 1024), fit(4, &[0, 1, 2]));
-        assert_eq!(agreed(9, 8192, 8192), fit(8, &[0, 1, 2]));
+        assert_eq!(agreed(0, 8192, 8192), fit(&[1, 1, 1]));
+        assert_eq!(agreed(0, 1024, 8192), fit(&[8, 2, 4]));
+        assert_eq!(agreed(0, 8192, 256), fit(&[0, 4, 8]));
+        assert_eq!(agreed(2, 8192, 1024), fit(&[4, 4, 4]));
+        assert_eq!(agreed(9, 8192, 8192), fit(&[8, 8, 8]));
         assert_eq!(agreed(0, 100, 8192), None);
     }
 
@@ -340,15 +335,16 @@ mod tests {
         let rung = |partitions, receiver| {
             let mut candidates = candidates();
             candidates.iter_mut().for_each(|candidate| {
+                candidate.partitions = partitions;
                 candidate.sizes = Sizes { sender: 10, receiver };
                 candidate.memory = Memory { sender: 1e6, receiver: 1e6 };
             });
-            Rung { partitions, candidates, beside: 0.0 }
+            Rung { candidates, beside: 0.0 }
         };
         let agreed = |sizes: [usize; 3]| {
             let rungs = [1, 2, 4].into_iter().zip(sizes).map(|(parts, size)| rung(parts, size));
             let rungs: Vec<_> = rungs.collect();
-            settled(&rungs, 0, 1 << 30, 1 << 30).map(|side| side.unwrap().0)
+            settled(&rungs, 0, 1 << 30, 1 << 30).map(|side| side.unwrap()[0].1)
         };
         assert_eq!(agreed([8_388_608, 1, 1]), [1; 2]);
         assert_eq!(agreed([8_388_609, 2_097_152, 1]), [2; 2]);
@@ -356,10 +352,9 @@ mod tests {
         // If no rung is small enough, the first one is used.
         assert_eq!(agreed([8_388_609; 3]), [1; 2]);
         // A rung without candidates does not count.
-        let nothing = Rung { candidates: Vec::new(), ..rung(2, 1) };
-        let rungs = [rung(1, 8_388_609), nothing, rung(4, 1)];
+        let rungs = [rung(1, 8_388_609), Rung::default(), rung(4, 1)];
         let sides = settled(&rungs, 0, 1 << 30, 1 << 30);
-        assert_eq!(sides.map(|side| side.unwrap().0), [4; 2]);
+        assert_eq!(sides.map(|side| side.unwrap()[0].1), [4; 2]);
     }
 
     /// A budget suffices if it is exactly the memory of a side's own part and of everything else that it holds.
@@ -395,8 +390,7 @@ mod tests {
     /// A size claimed by the other side can cause this.
     #[test]
     fn sets_that_no_candidate_takes_are_refused_as_terms() {
-        let nothing = |partitions| Rung { partitions, candidates: Vec::new(), beside: 0.0 };
-        for rungs in [vec![nothing(1)], vec![nothing(1), nothing(2)]] {
+        for rungs in [vec![Rung::default()], vec![Rung::default(); 2]] {
             for side in settled(&rungs, 0, 1 << 30, 1 << 30) {
                 let error = side.unwrap_err();
                 assert_eq!(error.class(), Class::Terms, "{error}");

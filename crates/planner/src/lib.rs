@@ -51,9 +51,11 @@ pub struct Candidate {
     pub status: Status,
     /// The adversary against which it is secure.
     pub adversary: Adversary,
-    /// The sizes of the two sets.
+    /// The number of partitions in which the sets are compared, one after the other; 1 for whole sets.
+    pub partitions: usize,
+    /// The sizes of the two sets, or of a partition of each.
     pub sizes: Sizes,
-    /// Predicted bytes and rounds.
+    /// Predicted bytes and rounds of a partition.
     pub cost: Cost,
     /// The predicted peak memory of each party.
     pub memory: Memory,
@@ -64,7 +66,7 @@ impl Candidate {
     pub fn protocol(protocol: &Protocol, setting: impl Into<Setting>) -> Self {
         let (Protocol { key, status, adversary, .. }, setting) = (*protocol, setting.into());
         let (cost, memory) = (protocol.cost(setting), protocol.memory(setting));
-        Self { key, status, adversary, sizes: setting.sizes, cost, memory }
+        Self { key, status, adversary, partitions: 1, sizes: setting.sizes, cost, memory }
     }
 
     /// Returns a protocol with payloads for sets of these sizes, or for one of several runs. Its predicted time is the
@@ -79,28 +81,36 @@ impl Candidate {
     pub fn method(method: &Method, query: Query) -> Self {
         let Method { key, status, adversary, .. } = *method;
         let (cost, memory) = ((method.cost)(query), (method.memory)(query));
-        Self { key, status, adversary, sizes: query.sizes, cost, memory }
+        Self { key, status, adversary, partitions: 1, sizes: query.sizes, cost, memory }
     }
 
     /// Returns the method that answers a query with a plan.
     pub fn plan(method: &Method, plan: &Plan) -> Self {
         let Method { key, status, .. } = *method;
         let (cost, memory) = (plan.cost(), plan.memory());
-        Self { key, status, adversary: select::ADVERSARY, sizes: plan.sizes, cost, memory }
+        Self {
+            key,
+            status,
+            adversary: select::ADVERSARY,
+            partitions: 1,
+            sizes: plan.sizes,
+            cost,
+            memory,
+        }
     }
 
     /// Returns a method for shares for a later computation.
     pub fn sharing(outline: Outline) -> Self {
         let Sharing { key, status, adversary, .. } = SHARING;
         let (cost, memory) = (outline.cost(), outline.memory());
-        Self { key, status, adversary, sizes: outline.sizes, cost, memory }
+        Self { key, status, adversary, partitions: 1, sizes: outline.sizes, cost, memory }
     }
 
     /// Returns a method for people with a shared item.
     pub fn linking(linked: LinkedPeople) -> Self {
         let Method { key, status, adversary, .. } = RS21;
         let (cost, memory) = (linked.cost(), linked.memory());
-        Self { key, status, adversary, sizes: linked.sizes, cost, memory }
+        Self { key, status, adversary, partitions: 1, sizes: linked.sizes, cost, memory }
     }
 
     /// Returns every protocol for real data that is at least this secure and supports these sizes.
@@ -174,13 +184,14 @@ impl Planner {
     /// Predicts a run of the candidate. Returns `None` if it was never measured.
     pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
         let Candidate { key, sizes, cost, .. } = *candidate;
-        let work = self.figures.seconds(key, sizes)?;
+        let parts = candidate.partitions as f64;
+        let work = parts * self.figures.seconds(key, sizes)?;
         let (transfer, travel) = match self.link {
             None => (0.0, 0.0),
             Some(Link { bits_per_second, round_trip }) => {
-                let bits = cost.bytes() * 8.0;
+                let bits = parts * cost.bytes() * 8.0;
                 let half = round_trip.as_secs_f64() / 2.0;
-                (bits / bits_per_second.max(1) as f64, f64::from(cost.rounds) * half)
+                (bits / bits_per_second.max(1) as f64, parts * f64::from(cost.rounds) * half)
             }
         };
         let seconds = work + travel + transfer - BESIDE * work.min(transfer);
@@ -188,7 +199,11 @@ impl Planner {
             candidate: *candidate,
             seconds,
             work_seconds: work,
-            price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
+            price: self.prices.of_run(
+                seconds,
+                parts * cost.bytes_to_sender,
+                parts * cost.bytes_to_receiver,
+            ),
         })
     }
 

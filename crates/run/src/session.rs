@@ -509,15 +509,15 @@ impl<'a> Session<'a> {
         least.next_power_of_two().ilog2() as usize
     }
 
-    /// Agrees on the candidate, among those for which both sides have the memory, and on the number of partitions,
-    /// from `least` on. The openings of the seed, unless it is drawn already, and the echo travel with both
+    /// Agrees on the candidate and its number of partitions, from `least` on, among those for which both sides have the
+    /// memory. The openings of the seed, unless it is drawn already, and the echo travel with both
     /// sides' statements of their memory.
     fn choose(
         &mut self,
         ladder: &Ladder<'_>,
         least: usize,
         committed: Option<Committed>,
-    ) -> Result<(usize, Candidate, Option<Seed>)> {
+    ) -> Result<(Candidate, Option<Seed>)> {
         self.phase("choice");
         let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
         let channel = &mut *self.channel;
@@ -526,12 +526,10 @@ impl<'a> Session<'a> {
         let room = Room::send(ladder, least, receives, budget, channel)?;
         let echo = room.is_a_choice().then(|| Echo::send(role, channel)).transpose()?;
         let seed = opened.map(|opened| opened.finish(channel)).transpose()?;
-        let rung = room.agree(channel)?;
+        let candidates = room.agree(channel)?;
         let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
-        let key = choice::agree(&rung.candidates, round_trip, inputs, channel)?;
-        let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
-        let chosen = chosen.ok_or(Error::bug("the choice is not a candidate"))?;
-        Ok((rung.partitions, chosen, seed))
+        let chosen = choice::agree(&candidates, round_trip, inputs, channel)?;
+        Ok((chosen, seed))
     }
 
     /// Compares with the other side what the keys of both look like, if the terms say so, and returns hints at what may

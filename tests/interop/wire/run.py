@@ -293,8 +293,9 @@ def choose(channel, is_a, terms, sizes, part, committed):
     theirs = channel.receive("vesica/room", len(candidates))
     if any(byte > most and byte != 0xFF for byte in theirs):
         raise Refused("a rung that does not exist")
-    remaining = [c for c, byte in zip(candidates, theirs) if byte == 0]
-    if not remaining:
+    remaining = [c for c, byte in zip(candidates, theirs) if byte != 0xFF]
+    whole = [c for c, byte in zip(candidates, theirs) if byte == 0]
+    if not whole:
         raise Refused("the other side has not the memory for whole sets", TERMS_DIFFER)
 
     if len(candidates) > 1:
@@ -306,11 +307,18 @@ def choose(channel, is_a, terms, sizes, part, committed):
         return remaining[0], seed
     if is_a:
         # Any of the remaining ones is right. The round trip only affects the program's choice.
-        channel.send("vesica/choice", remaining[0].encode())
-        return remaining[0], seed
-    choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
+        channel.send("vesica/choice", whole[0].encode())
+        return whole[0], seed
+    for _ in range(4):
+        choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
+        if choice:
+            break
+        channel.send("vesica/echo", b"")
+        channel.flush()
     if choice not in remaining:
         raise Refused("a protocol that is no candidate")
+    if choice not in whole:
+        raise Refused("this implementation has no partitions", TERMS_DIFFER)
     return choice, seed
 
 

@@ -68,7 +68,7 @@ impl Session<'_> {
                 let terms = self.terms.clone();
                 let bounds = Bounds::of_two(whole);
                 let ladder = ladder(&terms, whole, self.receives(), are_held, bounds)?;
-                let (partitions, Candidate { key, sizes, cost, .. }, seed) =
+                let (Candidate { key, partitions, sizes, cost, .. }, seed) =
                     self.choose(&ladder, self.least(are_held), Some(committed))?;
                 let seed = seed.ok_or(Error::bug("both sides have opened their parts"))?;
                 (partitions, key.to_owned(), sizes, Some(cost), seed)

@@ -15,6 +15,7 @@ use vesica_keyset::{
 };
 use vesica_net::{Channel, Mesh};
 use vesica_partner::{account::LedgerLine, record::AnyRecord};
+use vesica_planner::Candidate;
 use vesica_psi::{
     MAX_ITEMS, Set, Sizes,
     joint::{JointPlan, Place},
@@ -261,17 +262,17 @@ impl<'a> Session<'a> {
         let folding = Some(joint.folding());
         let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folding };
         let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
-        let (partitions, candidate, _) = self.choose(&ladder, least, None)?;
-        let method = super::chosen(self.terms.query(), candidate.key)?;
+        let (Candidate { key, partitions, cost, .. }, _) = self.choose(&ladder, least, None)?;
+        let method = super::chosen(self.terms.query(), key)?;
         if me == cast.leader {
-            let choice = [&[partitions.ilog2() as u8], candidate.key.as_bytes()].concat();
+            let choice = [&[partitions.ilog2() as u8], key.as_bytes()].concat();
             let mut mesh = self.mesh().ok_or(Error::bug("there are several parties"))?;
             for helper in helpers {
                 mesh.to(helper).send(CHOICE, &choice)?;
                 mesh.to(helper).flush()?;
             }
         }
-        Ok((partitions, Chosen { method, cost: Some(candidate.cost), seed: seed.into() }))
+        Ok((partitions, Chosen { method, cost: Some(cost), seed: seed.into() }))
     }
 
     /// Returns the least number of partitions, as the number of halvings, for which this party has the memory; `memory`

@@ -76,19 +76,17 @@ pub(super) fn ladder<'a>(
         let beside = beside + memory(partitions);
         let mut candidates = terms.candidates(&request)?;
         candidates.retain(|candidate| fits(candidate.key));
-        Ok(Rung { partitions, candidates, beside })
+        candidates.iter_mut().for_each(|candidate| candidate.partitions = partitions);
+        Ok(Rung { candidates, beside })
     };
     let first = match make(0) {
         Ok(first) => first,
         Err(error) if most <= MAX_ITEMS => return Err(error),
-        Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
+        Err(_) => Rung::default(),
     };
     let more = halvings(most);
     if most.div_ceil(1 << more) >= MAX_ITEMS {
         return Err(Error::too_large(most, 1 << more));
     }
-    let none =
-        |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
-    let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
-    Ok(Ladder::new(first, more as usize, make))
+    Ok(Ladder::new(first, more as usize, move |halvings| make(halvings).unwrap_or_default()))
 }

@@ -116,16 +116,12 @@ impl Session<'_> {
     ) -> Result<Box<dyn Method>> {
         let (query, request) = threshold(least, call);
         let candidates = self.terms.candidates_of(&query, &request)?;
-        let ladder = Ladder::new(Rung { partitions: 1, candidates, beside }, 0, |_| Rung {
-            partitions: 1,
-            candidates: Vec::new(),
-            beside: 0.0,
-        });
+        let ladder = Ladder::new(Rung { candidates, beside }, 0, |_| Rung::default());
         let budget = Budget::new(self.inputs.memory);
         self.phase("choice");
         let channel = &mut *self.channel;
-        let rung = Room::send(&ladder, 0, call.receives(), budget, channel)?.agree(channel)?;
-        chosen(&query, rung.candidates.first().map_or("", |candidate| candidate.key))
+        let fit = Room::send(&ladder, 0, call.receives(), budget, channel)?.agree(channel)?;
+        chosen(&query, fit.first().map_or("", |candidate| candidate.key))
     }
 
     /// Computes whether this many keys are shared.

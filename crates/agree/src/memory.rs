@@ -31,7 +31,7 @@ impl Budget {
     /// Creates a budget of `allowed` bytes, by default three quarters of the memory that this process may use.
     pub fn new(allowed: Option<u64>) -> Self {
         let total = allowed.unwrap_or_else(host::budget);
-        Self { total, left: total.saturating_sub(host::resident()) }
+        Self { total, left: total.saturating_sub(host::held()) }
     }
 
     /// Returns whether this many bytes fit.

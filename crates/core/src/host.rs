@@ -21,9 +21,10 @@ pub fn budget() -> u64 {
     memory() / 4 * 3
 }
 
-/// Returns the bytes of memory that this process holds now; 0 if the system does not say.
-pub fn resident() -> u64 {
-    System::default().status("VmRSS:").unwrap_or(0)
+/// Returns the bytes of memory that this process holds now; 0 if the system does not say. Pages of files, such as the
+/// program's code, are not counted: the system keeps them while it likes and reads them again.
+pub fn held() -> u64 {
+    System::default().held().unwrap_or(0)
 }
 
 /// The directory with the system's files.
@@ -45,6 +46,13 @@ impl System {
     fn memory(&self) -> Option<u64> {
         let physical = field(&self.read("proc/meminfo")?, "MemTotal:");
         physical.into_iter().chain(self.control_groups()).chain(self.address_space()).min()
+    }
+
+    fn held(&self) -> Option<u64> {
+        match self.status("RssAnon:") {
+            Some(own) => Some(own + self.status("RssShmem:").unwrap_or(0)),
+            None => self.status("VmRSS:"),
+        }
     }
 
     /// Returns a line of this process's status, in bytes.
@@ -94,15 +102,30 @@ mod tests {
 
     const MEMORY: &str = "MemTotal:       16777216 kB\nMemFree:  1 kB\n";
 
-    /// Returns the memory that a system with these files reports.
-    fn memory(files: &[(&str, &str)]) -> Option<u64> {
+    /// Returns what `ask` learns from a system with these files.
+    fn answer(files: &[(&str, &str)], ask: impl Fn(&System) -> Option<u64>) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        System { root: root.path().to_owned() }.memory()
+        ask(&System { root: root.path().to_owned() })
+    }
+
+    fn memory(files: &[(&str, &str)]) -> Option<u64> {
+        answer(files, System::memory)
+    }
+
+    #[test]
+    fn pages_of_files_are_not_held() {
+        let held = |status: &str| answer(&[("proc/self/status", status)], System::held);
+        let rss = "VmRSS:\t    68264 kB\n";
+        let parts = "RssAnon:\t    28508 kB\nRssFile:\t    39756 kB\nRssShmem:\t       4 kB\n";
+        assert_eq!(held(&[rss, parts].concat()), Some(28_512 << 10));
+        // Not every system has the parts.
+        assert_eq!(held(rss), Some(68_264 << 10));
+        assert_eq!(answer(&[], System::held), None);
     }
 
     #[test]
@@ -136,6 +159,6 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn this_machine_has_memory_and_this_process_some_of_it() {
-        assert!(resident() > 1 << 20 && super::memory() > resident());
+        assert!(held() > 1 << 20 && super::memory() > held());
     }
 }

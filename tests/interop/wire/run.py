@@ -111,6 +111,10 @@ def read_offer(data):
         raise Refused("identifiers are no numbers of columns")
     if counts and (not 2 <= len(counts) <= 32 or sum(counts) != len(offer["keys"])):
         raise Refused("the identifiers do not add up to the key columns")
+    if offer["rules"] is not None:
+        fields = offer["rules"].get("fields")
+        if not isinstance(fields, list) or len(fields) != len(offer["keys"]):
+            raise Refused("the rules are not about the key columns")
     if offer["align"] and (counts or not (offer["a_learns"] and offer["b_learns"])):
         raise Refused("a common order for a query that has none")
     if offer["wanted"] == "rows" and (offer["sends"] is not None or offer["noise"] is not None):

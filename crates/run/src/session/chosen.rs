@@ -17,14 +17,12 @@ use vesica_task::{
     interface::{Method, Request},
     query::Query,
 };
+use zeroize::Zeroizing;
 
 use super::{
     Opening, READY, Session,
     ladder::{Bounds, ladder},
 };
-
-/// The purpose of the secret of a query.
-pub(super) const SECRET_OF_QUERY: &str = "vesica 1 secret of a query";
 
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
@@ -43,6 +41,16 @@ pub(super) fn chosen(query: &Query, key: &str) -> Result<Box<dyn Method>> {
 }
 
 impl Session<'_> {
+    /// Returns this side's secret in a query over both tables; others need none.
+    pub(super) fn secret_of_query(
+        &self,
+        seed: &Seed,
+        rng: &mut dyn CryptoRng,
+    ) -> Option<Arc<Zeroizing<[u8; 32]>>> {
+        let is_needed = self.terms.query().selected().is_some();
+        is_needed.then(|| self.standing.secret("vesica 1 secret of a query", seed, rng).into())
+    }
+
     /// Returns the method, the number and sizes of partitions, and the seed: from an earlier attempt, or new ones.
     pub(super) fn pick(
         &mut self,
@@ -76,8 +84,7 @@ impl Session<'_> {
         };
         let method = chosen(self.terms.query(), &key)?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        let secret = self.standing.secret(SECRET_OF_QUERY, &seed, rng);
-        call.secret = Some(Arc::new(secret));
+        call.secret = self.secret_of_query(&seed, rng);
         Ok(Chosen { method, cost, seed: Arc::new(seed) })
     }
 }

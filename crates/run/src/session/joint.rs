@@ -1,6 +1,6 @@
 //! The steps of a session that all of several parties take: sizes, seed, partitions, and the helpers' part.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use rand::CryptoRng;
 use vesica_agree::{
@@ -29,7 +29,7 @@ use vesica_task::{
 
 use super::{
     Computed, READY, Session, Setting,
-    chosen::{Chosen, SECRET_OF_QUERY},
+    chosen::Chosen,
     circle::{Circle, Folds},
     ladder::{Bounds, halvings, ladder},
     resumed::JointOpening,
@@ -132,8 +132,7 @@ impl<'a> Session<'a> {
                 let (sender, receiver) =
                     if self.receives() { (theirs, mine) } else { (mine, theirs) };
                 let request = self.terms.request(Sizes { sender, receiver });
-                let standing = self.standing.clone();
-                let secret = standing.secret(SECRET_OF_QUERY, &chosen.seed, rng);
+                let secret = self.secret_of_query(&chosen.seed, rng);
                 let sides = self.sides(sizes[me], sizes[partner]);
                 let leads = self.circle()?.place() == Place::Leader;
                 // The leader shows others the result afterwards.
@@ -142,7 +141,7 @@ impl<'a> Session<'a> {
                     sent: self.terms.sent_columns().cloned(),
                     types,
                     wanted,
-                    secret: Some(Arc::new(secret)),
+                    secret,
                     ..Call::new(
                         Request { partitions, ..request },
                         self.parties.role,

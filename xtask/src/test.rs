@@ -3,7 +3,7 @@
 use std::{env, io, path::Path, process::Command, slice};
 
 use crate::{
-    Failure, assure, browser, constant_time, documents, named,
+    Failure, assure, browser, constant_time, documents, interop, named,
     programs::{Built, Program},
     python,
     repository::Repository,
@@ -46,10 +46,11 @@ const STEPS: [Step; 9] = [
 
 /// Builds that differ from the workspace's tests, the longest first. While one of these downloads, links or waits,
 /// others use the processors.
-const BY_ITSELF: [Step; 3] = [
+const BY_ITSELF: [Step; 4] = [
     Step { name: "constant time, a part", minutes: 6, work: StepWork::Tests(constant_time::quick) },
     python::STEP,
     browser::STEP,
+    interop::VECTORS,
 ];
 
 /// Runs every step, up to the first that fails.

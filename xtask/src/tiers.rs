@@ -153,8 +153,9 @@ compilation; the goal is 15.
 
 `cargo xtask assure` runs before a release: every test with all of its cases, the tests of `primitives`, `ot`, `oprf`, `circuit` and `psi`
 again without the processor's vector instructions, and the steps below. [Testing](../developing/testing.md) says what they need.
-Three of these run in part with every change: constant time, some cases, most of them on one backend; the package for Python, without
-optional features; the package for browsers, built fast, so that the size of the download is not checked.
+Four of these run in part with every change: constant time, some cases, most of them on one backend; the package for Python, without
+optional features; the package for browsers, built fast, so that the size of the download is not checked; the second implementation,
+its vectors.
 
 The minutes that each step may take on two processors; one that takes longer says so:
 

@@ -180,6 +180,8 @@ pub fn run(
         seat,
         figures: figures()?,
         protected: calibration.into_iter().collect(),
+        // The caller's frames are not the run's.
+        shares_memory: spec.resources.memory.is_some(),
         rows: Some(Destination::Memory(rows.clone())),
         number: None,
     })?;

@@ -30,6 +30,8 @@ pub struct PlannerInputs {
     /// The maximum memory of a run on this side, in bytes; by default three quarters of the memory that this process
     /// may use.
     pub memory: Option<u64>,
+    /// Whether this is a part of the memory of a process, in which other runs have parts of their own.
+    pub is_part: bool,
     /// The minimum number of partitions in which the sets are compared; more are used if memory requires it. Both 0 and
     /// 1 mean as a whole.
     pub partitions: u32,
@@ -124,7 +126,7 @@ fn choose(
         channel.recv_into(ECHO, &mut [])?;
         let again = started.elapsed();
         // About the same once more is the link.
-        repetitions = if again * 2 > round_trip { 0 } else { repetitions - 1 };
+        repetitions = if again * 10 > round_trip * 9 { 0 } else { repetitions - 1 };
         round_trip = round_trip.min(again);
     };
     let chosen = chosen.ok_or(Error::bug("there is a candidate to choose"))?;

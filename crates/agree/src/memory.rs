@@ -16,6 +16,8 @@ use vesica_core::{
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 
+use crate::choice::PlannerInputs;
+
 const ROOM: &str = "vesica/room";
 
 /// The memory that a run may use on this side.
@@ -28,10 +30,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Creates a budget of `allowed` bytes, by default three quarters of the memory that this process may use.
-    pub fn new(allowed: Option<u64>) -> Self {
-        let total = allowed.unwrap_or_else(host::budget);
-        Self { total, left: total.saturating_sub(host::held()) }
+    /// Creates the budget of a run. The memory that a process holds is known, but not the share of each of several
+    /// runs: a quarter of a run's part is for its keys, which go to disk if their hashes take more than an eighth.
+    pub fn new(inputs: &PlannerInputs) -> Self {
+        let total = inputs.memory.unwrap_or_else(host::budget);
+        let in_use = if inputs.is_part { total / 4 } else { host::held() };
+        Self { total, left: total.saturating_sub(in_use) }
     }
 
     /// Returns whether this many bytes fit.
@@ -91,6 +95,45 @@ impl<'a> Ladder<'a> {
         self.rungs[place].get_or_init(|| (self.make)(place))
     }
 
+    /// Returns the names of the candidates, if any rung has some.
+    fn keys(&self) -> Option<Vec<&'static str>> {
+        let first = self.rungs().find(|rung| !rung.candidates.is_empty())?;
+        Some(first.candidates.iter().map(|candidate| candidate.key).collect())
+    }
+
+    /// Returns the place of the first rung from `least` on on which the candidate fits.
+    fn place(
+        &self,
+        key: &str,
+        least: usize,
+        fits: impl Fn(&Rung, &Candidate) -> bool,
+    ) -> Option<usize> {
+        let least = least.min(self.len() - 1);
+        let mut rungs = self.from(least);
+        let found = rungs.find(|(_, rung)| rung.named(key).is_some_and(|way| fits(rung, &way)));
+        found.map(|(place, _)| place)
+    }
+
+    /// Returns the candidate with as many partitions as it has on the first rung from `place` on on which its sets are
+    /// not too large.
+    fn way(&self, key: &str, place: usize) -> Option<Candidate> {
+        let mut ways = self.from(place).filter_map(|(_, rung)| rung.named(key)).peekable();
+        let first = ways.peek().copied();
+        ways.find(|way| !is_large(way)).or(first)
+    }
+
+    /// Returns the rungs, from the fewest partitions to the most.
+    pub fn rungs(&self) -> impl Iterator<Item = &Rung> {
+        self.from(0).map(|(_, rung)| rung)
+    }
+
+    /// Returns every candidate that fits, in as few partitions as it fits in and is not too large for.
+    pub fn fitting(&self, fits: impl Fn(&Rung, &Candidate) -> bool) -> Vec<Candidate> {
+        let keys = self.keys().unwrap_or_default();
+        let way = |key| self.way(key, self.place(key, 0, &fits)?);
+        keys.into_iter().filter_map(way).collect()
+    }
+
     /// Returns the rungs from this place on.
     fn from(&self, place: usize) -> impl Iterator<Item = (usize, &Rung)> {
         (place..self.len()).map(|place| (place, self.get(place)))
@@ -142,14 +185,11 @@ impl<'l> Room<'l> {
         budget: Budget,
         channel: &mut Channel,
     ) -> Result<Self> {
-        let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
-        let (_, first) = begun.ok_or_else(nothing)?;
-        let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
+        let keys = ladder.keys().ok_or_else(nothing)?;
         let mut this = Self { ladder, keys, ours: Vec::new(), receives, budget };
-        let least = least.min(ladder.len() - 1);
+        let fits = |rung: &Rung, way: &Candidate| budget.allows(this.needed(rung, way));
         let place = |key: &&'static str| {
-            let found = ladder.from(least).find(|(_, rung)| this.fits(rung, key));
-            found.map_or(NOWHERE, |(place, _)| place as u8)
+            ladder.place(key, least, fits).map_or(NOWHERE, |place| place as u8)
         };
         this.ours = this.keys.iter().map(place).collect();
         channel.send(ROOM, &this.ours)?;
@@ -161,28 +201,32 @@ impl<'l> Room<'l> {
         self.keys.len() > 1
     }
 
+    /// Receives the other side's statement.
+    ///
+    /// # Errors
+    /// Every error of a receive.
+    pub fn receive(&self, channel: &mut Channel) -> Result<Vec<u8>> {
+        let mut theirs = vec![0; self.ours.len()];
+        channel.recv_into(ROOM, &mut theirs)?;
+        if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= self.ladder.len())
+        {
+            return Err(channel.malformed(ROOM, "not a number of partitions").into());
+        }
+        Ok(theirs)
+    }
+
     /// Returns the candidates for which both sides have the memory, each from the first rung on which it fits both and
     /// its sets are not too large. So one that needs more memory than another has more partitions, and is not left out.
     ///
     /// # Errors
-    /// [`Error::Terms`] if nothing fits, and every error of a receive.
-    pub fn agree(self, channel: &mut Channel) -> Result<Vec<Candidate>> {
-        let Self { ladder, keys, ours, .. } = &self;
-        let mut theirs = vec![0; ours.len()];
-        channel.recv_into(ROOM, &mut theirs)?;
-        if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
-            return Err(channel.malformed(ROOM, "not a number of partitions").into());
-        }
-        let both = ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
+    /// [`Error::Terms`] if nothing fits.
+    pub fn agree(&self, theirs: &[u8]) -> Result<Vec<Candidate>> {
+        let Self { ladder, keys, ours, .. } = self;
+        let both = ours.iter().zip(theirs).map(|(ours, theirs)| (*ours).max(*theirs));
         let fit = keys.iter().zip(both).filter(|(_, place)| *place != NOWHERE);
-        let way = |(key, place): (&&str, u8)| {
-            let mut ways =
-                ladder.from(usize::from(place)).filter_map(|(_, rung)| rung.named(key)).peekable();
-            let first = ways.peek().copied();
-            ways.find(|way| !is_large(way)).or(first)
-        };
+        let way = |(key, place): (&&str, u8)| ladder.way(key, place.into());
         let candidates: Vec<_> = fit.filter_map(way).collect();
-        if candidates.is_empty() { Err(self.refusal(&theirs)) } else { Ok(candidates) }
+        if candidates.is_empty() { Err(self.refusal(theirs)) } else { Ok(candidates) }
     }
 
     /// Returns the memory that a candidate needs on this side.
@@ -190,16 +234,11 @@ impl<'l> Room<'l> {
         rung.beside + candidate.memory.of(self.receives)
     }
 
-    fn fits(&self, rung: &Rung, key: &str) -> bool {
-        let allows = |candidate| self.budget.allows(self.needed(rung, &candidate));
-        rung.named(key).is_some_and(allows)
-    }
-
     /// Returns the error if no candidate fits; it names the one that needs the least memory on the last rung.
     fn refusal(&self, theirs: &[u8]) -> Error {
         let Self { ladder, keys, ours, budget, .. } = self;
-        let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
-        let Some((_, last)) = last else { return nothing() };
+        let last = ladder.rungs().filter(|rung| !rung.candidates.is_empty()).last();
+        let Some(last) = last else { return nothing() };
         let by_memory =
             |x: &&Candidate, y: &&Candidate| x.memory.most().total_cmp(&y.memory.most());
         let Some(least) = last.candidates.iter().min_by(by_memory) else { return nothing() };
@@ -251,8 +290,8 @@ mod tests {
         candidates
     }
 
-    /// Returns the remaining candidates on which the sender and the receiver agree, with their numbers of partitions, for
-    /// budgets of this many bytes. The sender accepts no rung before `least`.
+    /// Returns the remaining candidates on which the sender and the receiver agree, with their numbers of partitions,
+    /// for budgets of this many bytes. The sender accepts no rung before `least`.
     fn settled(
         rungs: &[Rung],
         least: usize,
@@ -266,7 +305,7 @@ mod tests {
             let more = rungs.len() - 1;
             let ladder = Ladder::new(rungs[0].clone(), more, |place| rungs[place].clone());
             let room = Room::send(&ladder, least, receives, budget, &mut channel)?;
-            let candidates = room.agree(&mut channel)?;
+            let candidates = room.agree(&room.receive(&mut channel)?)?;
             Ok(candidates.iter().map(|candidate| (candidate.key, candidate.partitions)).collect())
         };
         thread::scope(|scope| {
@@ -295,8 +334,8 @@ mod tests {
         }
     }
 
-    /// Each side sends the number of partitions from which a candidate fits, and the larger one counts. A candidate that
-    /// needs more memory has more partitions.
+    /// Each side sends the number of partitions from which a candidate fits, and the larger one counts. A candidate
+    /// that needs more memory has more partitions.
     #[test]
     fn sets_are_divided_until_something_fits_both_sides() {
         let rungs: Vec<_> = (0..4)
@@ -411,7 +450,8 @@ mod tests {
             let ladder = Ladder::new(rungs[0].clone(), 0, |_| rungs[0].clone());
             let budget = Budget { total: 1 << 40, left: 1 << 33 };
             let room = Room::send(&ladder, 0, true, budget, &mut channel).unwrap();
-            let error = room.agree(&mut channel).unwrap_err();
+            let received = room.receive(&mut channel);
+            let error = received.and_then(|theirs| room.agree(&theirs)).unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }
     }
@@ -450,9 +490,15 @@ mod tests {
     #[test]
     fn the_memory_in_use_counts() {
         let holds = vec![1u8; 64 << 20];
-        let budget = Budget::new(Some(1 << 30));
+        let of = |memory, is_part| {
+            let memory = Some(memory);
+            Budget::new(&PlannerInputs { memory, is_part, ..PlannerInputs::default() })
+        };
+        let budget = of(1 << 30, false);
         assert!(budget.left < (1 << 30) - (holds.len() as u64 / 2));
         assert!(!budget.allows((1u64 << 30) as f64) && budget.allows(1e6));
-        assert!(!Budget::new(Some(u64::MAX)).allows(1e18), "the system does not have that much");
+        assert!(!of(u64::MAX, false).allows(1e18), "the system does not have that much");
+        // Other runs do not.
+        assert!(of(64 << 20, true).left > 32 << 20);
     }
 }

@@ -104,6 +104,7 @@ pub fn gateway(args: &Args) -> Result<(), Failure> {
             figures: vesica::files::figures()?,
             bits_per_second: connection.bandwidth,
             memory: Some(spec.cluster.task_memory),
+            is_part: true,
             partitions: spec.resources.partitions,
         },
         allow_empty: spec.table.allow_empty,

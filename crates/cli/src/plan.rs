@@ -7,7 +7,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 use vesica::{
     Learns, Noise, Offer,
     files::PlannerInputs,
-    planning::{ListPlan, Plan, PredictedCost, Prospect, money},
+    planning::{ListPlan, MAX_ROWS, Plan, PredictedCost, Prospect, money},
     queries::{Declared, Keys, QueryTable, Side},
     report::grouped,
     spec::Planned,
@@ -21,7 +21,7 @@ use vesica_planner::{
     prices::{self, Machines, Paid},
     unit::{Unit, percent},
 };
-use vesica_psi::{MAX_ITEMS, Status};
+use vesica_psi::Status;
 
 use crate::{
     exit::Failure,
@@ -52,21 +52,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn plan(planned: &Planned, figures: Figures) -> Result<Plan, Failure> {
-    let size = |keys, options, purpose| {
-        let keys: u64 = required(keys, options, purpose)?;
-        let keys = usize::try_from(keys).ok().filter(|keys| *keys <= MAX_ITEMS);
-        let most = || {
-            let most = grouped(MAX_ITEMS as u64);
-            Failure::usage(format!("--{}: a set has at most {most} keys", options[0]))
-        };
-        keys.ok_or_else(most)
-    };
     let offer = offer(planned)?;
     let prospect = Prospect {
         peer_table: peer_table(planned, offer.table.as_ref())?,
         offer,
-        mine: size(planned.run.mine, &["mine"], "how many keys this side has")?,
-        theirs: size(planned.run.theirs, &["theirs"], "how many keys the other side has")?,
+        mine: size(required(planned.run.mine, &["mine"], "how many keys this side has")?, "mine")?,
+        theirs: size(
+            required(planned.run.theirs, &["theirs"], "how many keys the other side has")?,
+            "theirs",
+        )?,
         runs: planned.run.runs,
         round_trip: Duration::from_secs_f64(planned.run.rtt / 1e3),
         prices: prices_of(planned),
@@ -79,6 +73,16 @@ fn plan(planned: &Planned, figures: Figures) -> Result<Plan, Failure> {
     };
     let prices = planned.prices.prices.map(machines);
     Ok(Plan { prices, ..vesica::plan(&prospect)? })
+}
+
+/// Returns the size of a set, which must be one that a run could compare.
+fn size(keys: u64, option: &str) -> Result<usize, Failure> {
+    let size = usize::try_from(keys).ok().filter(|_| keys < MAX_ROWS);
+    let fewer = || {
+        let most = grouped(MAX_ROWS);
+        Failure::usage(format!("--{option}: a set has fewer than {most} keys"))
+    };
+    size.ok_or_else(fewer)
 }
 
 /// Returns the prices of the regions, but for those that are given as numbers.
@@ -190,12 +194,15 @@ impl fmt::Display for PlanText {
             writeln!(f, "prices: {prices}\n")?;
         }
         let priced = plan.predictions.iter().any(|row| row.price.is_some());
+        let in_parts = self.rows().any(|row| row.partitions > 1);
+        let parts = |text: &str| if in_parts { format!(" {text:>10}") } else { String::new() };
         writeln!(
             f,
-            "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
+            "{:<22} {:<12} {:<17}{} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
             "PROTOCOL",
             "STATUS",
             "SECURE AGAINST",
+            parts("PARTITIONS"),
             "TIME",
             "TO RECEIVER",
             "TO SENDER",
@@ -206,10 +213,11 @@ impl fmt::Display for PlanText {
         for row in self.rows() {
             writeln!(
                 f,
-                "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
+                "{:<22} {:<12} {:<17}{} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
                 row.protocol,
                 row.status,
                 row.secure_against,
+                parts(&row.partitions.to_string()),
                 Unit::Seconds.text(row.seconds),
                 Unit::Bytes.text(row.bytes_to_receiver as f64),
                 Unit::Bytes.text(row.bytes_to_sender as f64),

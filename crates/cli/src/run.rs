@@ -67,6 +67,8 @@ pub struct Run {
     pub job: spec::Job,
     /// Files of the project that no result may replace.
     protected: Vec<Protected>,
+    /// Whether it is one of several runs in this process.
+    is_served: bool,
 }
 
 impl Args {
@@ -94,7 +96,7 @@ impl Args {
         if job.connection.proxy.is_none() {
             self.flags.fall_back(&mut job)?;
         }
-        Ok(Run { job, protected })
+        Ok(Run { job, protected, is_served: false })
     }
 }
 
@@ -172,7 +174,7 @@ impl Run {
     pub fn served(mut job: spec::Job, protected: Vec<Protected>, agreement_hash: String) -> Self {
         job.parties.agreement_hash = Some(agreement_hash);
         job.messages.quiet = true;
-        Self { job, protected }
+        Self { job, protected, is_served: true }
     }
 
     pub fn identity(&self) -> Result<Arc<Identity>, Failure> {
@@ -274,6 +276,7 @@ impl Run {
             seat,
             figures: vesica::files::figures()?,
             protected: protected.collect(),
+            shares_memory: self.is_served,
             // With --json it is in the report.
             number: (!json).then(|| Path::new("-").into()),
             ..Around::default()

@@ -51,7 +51,7 @@ pub struct Candidate {
     pub status: Status,
     /// The adversary against which it is secure.
     pub adversary: Adversary,
-    /// The number of partitions in which the sets are compared, one after the other; 1 for whole sets.
+    /// The number of partitions in which the sets are compared; 1 for whole sets.
     pub partitions: usize,
     /// The sizes of the two sets, or of a partition of each.
     pub sizes: Sizes,
@@ -62,6 +62,17 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Returns the predicted bytes of all partitions together, and the rounds that follow one another: two or more
+    /// partitions are compared at a time.
+    pub fn whole_cost(&self) -> Cost {
+        let Self { partitions, cost, .. } = *self;
+        Cost {
+            bytes_to_sender: cost.bytes_to_sender * partitions as f64,
+            bytes_to_receiver: cost.bytes_to_receiver * partitions as f64,
+            rounds: cost.rounds.saturating_mul(partitions.div_ceil(2) as u32),
+        }
+    }
+
     /// Returns a protocol for sets of these sizes, or for one of several runs.
     pub fn protocol(protocol: &Protocol, setting: impl Into<Setting>) -> Self {
         let (Protocol { key, status, adversary, .. }, setting) = (*protocol, setting.into());
@@ -183,15 +194,15 @@ impl Planner {
 
     /// Predicts a run of the candidate. Returns `None` if it was never measured.
     pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
-        let Candidate { key, sizes, cost, .. } = *candidate;
-        let parts = candidate.partitions as f64;
-        let work = parts * self.figures.seconds(key, sizes)?;
+        let Candidate { key, partitions, sizes, .. } = *candidate;
+        let cost = candidate.whole_cost();
+        let work = partitions as f64 * self.figures.seconds(key, sizes)?;
         let (transfer, travel) = match self.link {
             None => (0.0, 0.0),
             Some(Link { bits_per_second, round_trip }) => {
-                let bits = parts * cost.bytes() * 8.0;
+                let bits = cost.bytes() * 8.0;
                 let half = round_trip.as_secs_f64() / 2.0;
-                (bits / bits_per_second.max(1) as f64, parts * f64::from(cost.rounds) * half)
+                (bits / bits_per_second.max(1) as f64, f64::from(cost.rounds) * half)
             }
         };
         let seconds = work + travel + transfer - BESIDE * work.min(transfer);
@@ -199,11 +210,7 @@ impl Planner {
             candidate: *candidate,
             seconds,
             work_seconds: work,
-            price: self.prices.of_run(
-                seconds,
-                parts * cost.bytes_to_sender,
-                parts * cost.bytes_to_receiver,
-            ),
+            price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
         })
     }
 

@@ -27,7 +27,7 @@ fn more_partitions_of_a_quick_protocol_are_better_than_few_of_a_slow_one() {
     for link in [None, Some(link)] {
         assert_eq!(first(link, [("dh", 32), ("rr22", 64)]), ("rr22", 64));
     }
-    // The time is that of all partitions.
+    // All partitions take time.
     assert_eq!(first(None, [("rr22", 1), ("rr22", 64)]), ("rr22", 1));
 }
 

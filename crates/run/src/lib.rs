@@ -6,6 +6,7 @@ pub mod diagnosis;
 pub mod job;
 pub mod joint;
 pub mod journal;
+pub mod ladder;
 pub mod meet;
 mod partitions;
 pub mod permits;

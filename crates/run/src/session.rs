@@ -8,7 +8,6 @@ mod computed;
 mod elsewhere;
 mod held;
 mod joint;
-mod ladder;
 mod resumed;
 mod sets;
 mod threshold;
@@ -468,7 +467,7 @@ impl<'a> Session<'a> {
         let beside = partitions::memory(mine, request.brought(receives));
         let of_party = |candidate: Candidate| candidate.memory.of(receives);
         let needed = method.candidate(request).map_or(f64::INFINITY, of_party) + beside;
-        Budget::new(self.inputs.memory).times(needed)
+        Budget::new(self.inputs).times(needed)
     }
 
     /// Draws the seed together with the other side.
@@ -521,13 +520,15 @@ impl<'a> Session<'a> {
         self.phase("choice");
         let (role, receives, inputs) = (self.parties.role, self.receives(), self.inputs);
         let channel = &mut *self.channel;
-        let budget = Budget::new(inputs.memory);
+        let budget = Budget::new(inputs);
         let opened = committed.map(|committed| committed.open(channel)).transpose()?;
         let room = Room::send(ladder, least, receives, budget, channel)?;
         let echo = room.is_a_choice().then(|| Echo::send(role, channel)).transpose()?;
         let seed = opened.map(|opened| opened.finish(channel)).transpose()?;
-        let candidates = room.agree(channel)?;
+        let theirs = room.receive(channel)?;
+        // Before anything is computed, which would count as a part of the round trip.
         let round_trip = echo.map_or(Ok(None), |echo| echo.finish(channel))?;
+        let candidates = room.agree(&theirs)?;
         let chosen = choice::agree(&candidates, round_trip, inputs, channel)?;
         Ok((chosen, seed))
     }

@@ -393,7 +393,8 @@ options! {
         /// The maximum memory to use, as in 2G or 512M.
         ///
         /// Sets that would use more are compared in partitions, or refused before the run begins if that is not
-        /// possible [default: three quarters of what the machine, its control group or ulimit allow].
+        /// possible. The program's code comes on top [default: three quarters of what the machine, its control group
+        /// or ulimit allow].
         "SIZE" memory: Maybe<Amount> = None;
         /// Compare the sets in at least this number of partitions.
         ///

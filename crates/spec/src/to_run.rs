@@ -57,6 +57,8 @@ pub struct Around {
     pub figures: Figures,
     /// Files that no result may replace.
     pub protected: Vec<Protected>,
+    /// Whether the memory of the job is a part of this process's, in which other runs have parts of their own.
+    pub shares_memory: bool,
     /// The destination of matched rows if `output` names none.
     pub rows: Option<Destination>,
     /// The destination of a number if `output` names none. The report has the number in any case.
@@ -435,6 +437,7 @@ impl Job {
                 figures: around.figures,
                 bits_per_second: self.connection.bandwidth,
                 memory: self.resources.memory,
+                is_part: around.shares_memory,
                 partitions: self.resources.partitions,
             },
             partnership: around.partnership,

@@ -145,6 +145,8 @@ pub mod internal {
 
 /// The parts of a plan, made by [`plan()`].
 pub mod planning {
+    pub use vesica_table::rows::MAX_ROWS;
+
     pub use crate::plan::{
         ChoicePlan, JointPlans, JointProspect, ListPlan, Plan, PredictedCost, Prospect, money,
     };

@@ -6,16 +6,18 @@ mod published_list;
 use std::time::Duration;
 
 use serde::Serialize;
-use vesica_agree::{choice::PlannerInputs, offer::Offer};
+use vesica_agree::{choice::PlannerInputs, memory::Rung, offer::Offer};
 use vesica_core::{
     error::{Error, Misuse, Result},
     host,
     parties::Learns,
     words::bytes,
 };
+use vesica_keyset::partitions::{self, Division};
 use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
-use vesica_psi::{Status, lookup::Asking};
-use vesica_task::{query::Query, select::QueryTable};
+use vesica_psi::{Sizes, Status, lookup::Asking};
+use vesica_run::ladder::{Bounds, ladder};
+use vesica_task::{interface::Request, query::Query, select::QueryTable};
 
 pub use among::{ChoicePlan, JointPlans, JointProspect, plan_among};
 pub use published_list::ListPlan;
@@ -77,6 +79,8 @@ pub struct PredictedCost {
     pub status: &'static str,
     /// The adversary against which it is secure.
     pub secure_against: &'static str,
+    /// The number of partitions in which it compares the sets.
+    pub partitions: usize,
     /// The time from the first message to the last.
     pub seconds: f64,
     /// The part of this time in which both sides compute.
@@ -94,7 +98,8 @@ pub struct PredictedCost {
     pub price: Option<f64>,
 }
 
-/// Predicts the cost of a run with each protocol that fits, and chooses one as a run would.
+/// Predicts the cost of a run with each protocol that fits, in as many partitions as it then has, and chooses one as a
+/// run would.
 ///
 /// # Errors
 /// [`Error::Usage`] if no protocol can answer the query, or none fits into memory.
@@ -107,8 +112,19 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     let link = assumed_link(*round_trip, planner.bits_per_second);
     let calibrated = planner.figures != Figures::default();
     let ranking = Planner { figures: planner.figures.clone(), link: Some(link), prices: *prices };
-    let mut candidates = offer.candidates(*mine, *theirs, peer_table.as_ref())?;
-    if candidates.is_empty() {
+    let make = |division: Division| {
+        let [mine, theirs] = [*mine, *theirs].map(|keys| division.capacity(keys));
+        let request = offer.request(mine, theirs, division.partitions, peer_table.as_ref())?;
+        let mut candidates = offer.candidates(&request);
+        for candidate in &mut candidates {
+            candidate.memory.sender += memory_of_keys(&request, false);
+            candidate.memory.receiver += memory_of_keys(&request, true);
+        }
+        Ok(Rung { candidates, beside: 0.0 })
+    };
+    let ladder = ladder(&offer.query, Bounds::of_two(Sizes { sender, receiver }), make)?;
+    let of_all = || ladder.rungs().flat_map(|rung| &rung.candidates);
+    if of_all().next().is_none() {
         let security = offer.security.name();
         return Err(Error::usage(
             Misuse::Protocol,
@@ -118,10 +134,10 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         ));
     }
     let budget = planner.memory.unwrap_or_else(host::budget);
-    let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
-    candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
+    let candidates = ladder.fitting(|_, candidate| candidate.memory.most() <= budget as f64);
     let ranked = ranking.rank(&candidates);
     let Some(first) = ranked.first() else {
+        let least = of_all().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
         return Err(Error::usage(
             Misuse::Memory,
             format!(
@@ -153,12 +169,21 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     })
 }
 
+/// Returns the memory of a side for its keys in a partition. Keys that are compared as a whole count for a table.
+fn memory_of_keys(request: &Request, receives: bool) -> f64 {
+    let keys = if receives { request.sizes.receiver } else { request.sizes.sender };
+    match request.partitions {
+        1 => 0.0,
+        _ => partitions::memory(keys, request.brought(receives)),
+    }
+}
+
 /// Words the choice, and the next ones.
 fn why(ranked: &[Prediction], priced: bool) -> String {
     let Some((first, rest)) = ranked.split_first() else { return String::new() };
     let takes = |p: &Prediction| {
         let price = if priced { format!(", {}", money(p.price)) } else { String::new() };
-        let bytes = Unit::Bytes.text(p.candidate.cost.bytes());
+        let bytes = Unit::Bytes.text(p.candidate.whole_cost().bytes());
         format!("{} and {bytes}{price}", Unit::Seconds.text(p.seconds))
     };
     let chosen = first.candidate.key;
@@ -190,15 +215,17 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
 
 impl PredictedCost {
     fn new(p: &Prediction, priced: bool) -> Self {
+        let cost = p.candidate.whole_cost();
         Self {
             protocol: p.candidate.key,
             status: p.candidate.status.name(),
             secure_against: p.candidate.adversary.name(),
             seconds: p.seconds,
             work_seconds: p.work_seconds,
-            bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
-            bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
-            rounds: p.candidate.cost.rounds,
+            partitions: p.candidate.partitions,
+            bytes_to_receiver: cost.bytes_to_receiver as u64,
+            bytes_to_sender: cost.bytes_to_sender as u64,
+            rounds: cost.rounds,
             memory_bytes: p.candidate.memory.most() as u64,
             price: priced.then_some(p.price),
         }

@@ -113,7 +113,8 @@ def read_offer(data):
         raise Refused("the identifiers do not add up to the key columns")
     if offer["rules"] is not None:
         fields = offer["rules"].get("fields")
-        if not isinstance(fields, list) or len(fields) != len(offer["keys"]):
+        strings = isinstance(fields, list) and all(isinstance(field, str) for field in fields)
+        if not strings or len(fields) != len(offer["keys"]):
             raise Refused("the rules are not about the key columns")
     if offer["align"] and (counts or not (offer["a_learns"] and offer["b_learns"])):
         raise Refused("a common order for a query that has none")
@@ -313,12 +314,13 @@ def choose(channel, is_a, terms, sizes, part, committed):
         # Any of the remaining ones is right. The round trip only affects the program's choice.
         channel.send("vesica/choice", whole[0].encode())
         return whole[0], seed
-    for _ in range(4):
-        choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
+    choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
+    for _ in range(3):
         if choice:
             break
         channel.send("vesica/echo", b"")
         channel.flush()
+        choice = channel.receive_at_most("vesica/choice", 32).decode("ascii", "replace")
     if choice not in remaining:
         raise Refused("a protocol that is no candidate")
     if choice not in whole:

@@ -6,6 +6,7 @@ use vesica_core::error::Class;
 use vesica_keyset::linked::{AmbiguousKeys, TOKEN};
 use vesica_linkage::{MatchField, Rules, rules_of};
 use vesica_net::transport::memory;
+use vesica_psi::Sizes;
 use vesica_select::{Declared, Keys, Side};
 
 use super::*;
@@ -351,7 +352,7 @@ fn a_part_is_that_of_the_offer() {
 
 #[test]
 fn candidates_are_for_real_data_secure_enough_and_reveal_no_size() {
-    let of = |offer: &Offer| offer.candidates(10, 2000, None).unwrap();
+    let of = |offer: &Offer| offer.candidates(&offer.request(10, 2000, 1, None).unwrap());
     let keys = |offer: &Offer| of(offer).iter().map(|found| found.key).collect::<Vec<_>>();
     let found = keys(&offer());
     assert!(found.contains(&"rr22") && found.contains(&"kkrt16") && !found.contains(&"naive"));

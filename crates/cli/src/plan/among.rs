@@ -9,7 +9,6 @@ use vesica::{
     spec::Planned,
 };
 use vesica_planner::{Figures, unit::Unit};
-use vesica_psi::MAX_ITEMS;
 
 use crate::exit::Failure;
 
@@ -24,11 +23,7 @@ pub(super) fn print(planned: &Planned, figures: Figures) -> Result<(), Failure> 
 }
 
 fn plans(planned: &Planned, figures: Figures) -> Result<JointPlans, Failure> {
-    let size = |keys: &u64| {
-        let keys = usize::try_from(*keys).ok().filter(|keys| *keys <= MAX_ITEMS);
-        let most = grouped(MAX_ITEMS as u64);
-        keys.ok_or_else(|| Failure::usage(format!("--parties: a set has at most {most} keys")))
-    };
+    let size = |keys: &u64| super::size(*keys, "parties");
     let prospect = JointProspect {
         offer: super::offer(planned)?,
         sizes: planned.run.parties.iter().map(size).collect::<Result<_, _>>()?,
@@ -36,6 +31,7 @@ fn plans(planned: &Planned, figures: Figures) -> Result<JointPlans, Failure> {
         planner: PlannerInputs {
             figures,
             bits_per_second: planned.run.bandwidth,
+            memory: planned.resources.memory,
             ..PlannerInputs::default()
         },
     };
@@ -76,18 +72,28 @@ impl fmt::Display for JointPlanText {
             plans.round_trip_seconds * 1e3,
             if plans.calibrated { "" } else { uncalibrated }
         )?;
+        let in_parts = self.choices().any(|choice| choice.partitions > 1);
+        let parts = |text: &str| if in_parts { format!(" {text:>10}") } else { String::new() };
         writeln!(
             f,
-            "{:<17} {:<17} {:<14} {:>9} {:>11} {:>11} {:>9}",
-            "LEADER", "PIVOT", "PROTOCOL", "TIME", "BYTES", "OF LEADER", "MEMORY"
+            "{:<17} {:<17} {:<14}{} {:>9} {:>11} {:>11} {:>9}",
+            "LEADER",
+            "PIVOT",
+            "PROTOCOL",
+            parts("PARTITIONS"),
+            "TIME",
+            "BYTES",
+            "OF LEADER",
+            "MEMORY"
         )?;
         for choice in self.choices() {
             writeln!(
                 f,
-                "{:<17} {:<17} {:<14} {:>9} {:>11} {:>11} {:>9}",
+                "{:<17} {:<17} {:<14}{} {:>9} {:>11} {:>11} {:>9}",
                 self.party(choice.leader),
                 self.party(choice.pivot),
                 choice.protocol,
+                parts(&choice.partitions.to_string()),
                 Unit::Seconds.text(choice.seconds),
                 Unit::Bytes.text(choice.bytes as f64),
                 Unit::Bytes.text(choice.bytes_of_leader as f64),

@@ -224,7 +224,7 @@ fn a_join_larger_than_memory() {
     assert!(lab.output(Connecting).unwrap() == expected);
     let report = lab.report(Connecting);
     assert!(report["partitions"].as_u64().unwrap() > 1);
-    // In half as many partitions, only a protocol that takes ten times as long fits.
+    // Another would take ten times as long.
     assert_eq!(report["protocol"], "rr22");
     assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
 }

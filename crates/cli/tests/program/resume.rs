@@ -348,6 +348,24 @@ fn two_runs_do_not_share_a_journal() {
     b.assert(0, &[]);
 }
 
+/// The quickest protocols for so few keys cannot be resumed, so others are chosen.
+#[test]
+fn small_sets_are_resumed_too() {
+    let answers: [&[&str]; 3] = [&[], &["--answer", "count"], &["--answer", "threshold:5"]];
+    for answer in answers {
+        let lab = Lab::new();
+        lab.write(Connecting, table(0..50));
+        lab.write(Listening, table(25..75));
+        let journals = [Connecting, Listening].map(|party| lab.file(party, "journal"));
+        let [x, y] = journals
+            .each_ref()
+            .map(|journal| [answer, &["--resume", journal.to_str().unwrap()]].concat());
+        for ended in lab.run(&x, &y) {
+            ended.assert(0, &[]);
+        }
+    }
+}
+
 #[test]
 fn runs_that_cannot_be_resumed_say_so() {
     let lab = Lab::new();

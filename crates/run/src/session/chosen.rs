@@ -19,10 +19,8 @@ use vesica_task::{
 };
 use zeroize::Zeroizing;
 
-use super::{
-    Opening, READY, Session,
-    ladder::{Bounds, ladder},
-};
+use super::{Opening, READY, Session};
+use crate::ladder::{self, Bounds};
 
 /// The method of a run, and the seed under which it compares keys.
 pub(super) struct Chosen {
@@ -74,8 +72,9 @@ impl Session<'_> {
             }
             None => {
                 let terms = self.terms.clone();
-                let bounds = Bounds::of_two(whole);
-                let ladder = ladder(&terms, whole, self.receives(), are_held, bounds)?;
+                let is_kept = self.standing.is_kept();
+                let bounds = Bounds { is_kept, ..Bounds::of_two(whole) };
+                let ladder = ladder::of_terms(&terms, whole, self.receives(), are_held, bounds)?;
                 let (Candidate { key, partitions, sizes, cost, .. }, seed) =
                     self.choose(&ladder, self.least(are_held), Some(committed))?;
                 let seed = seed.ok_or(Error::bug("both sides have opened their parts"))?;

@@ -24,9 +24,9 @@ use super::{
     Computed, Session,
     circle::Folds,
     joint::{CHOICE, LEAST, sizes_of_parts},
-    ladder::halvings,
     resumed::JointOpening,
 };
+use crate::ladder::halvings;
 
 /// The name of the protocol in reports.
 const PROTOCOL: &str = "joint-holders";

@@ -31,10 +31,13 @@ use super::{
     Computed, READY, Session, Setting,
     chosen::Chosen,
     circle::{Circle, Folds},
-    ladder::{Bounds, halvings, ladder},
     resumed::JointOpening,
 };
-use crate::{partitions::Fold, report::Report};
+use crate::{
+    ladder::{self, Bounds, halvings},
+    partitions::Fold,
+    report::Report,
+};
 
 /// The least number of partitions that a helper asks for.
 pub(super) const LEAST: &str = "joint/least";
@@ -259,8 +262,10 @@ impl<'a> Session<'a> {
         let terms = self.terms.clone();
         let memory = |partitions| Self::fold_memory(&joint, me, sizes, partitions);
         let folding = Some(joint.folding());
-        let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folding };
-        let ladder = ladder(&terms, Sizes { sender, receiver }, self.receives(), are_held, bounds)?;
+        let is_kept = self.standing.is_kept();
+        let bounds = Bounds { most, memory: &memory, sets: sizes.len(), folding, is_kept };
+        let sizes = Sizes { sender, receiver };
+        let ladder = ladder::of_terms(&terms, sizes, self.receives(), are_held, bounds)?;
         let (Candidate { key, partitions, cost, .. }, _) = self.choose(&ladder, least, None)?;
         let method = super::chosen(self.terms.query(), key)?;
         if me == cast.leader {
@@ -283,7 +288,7 @@ impl<'a> Session<'a> {
         are_held: bool,
         memory: &dyn Fn(usize) -> f64,
     ) -> Result<u32> {
-        let budget = Budget::new(self.inputs.memory);
+        let budget = Budget::new(self.inputs);
         let fits = |halvings: &u32| {
             let partitions = 1 << halvings;
             let mine = sizes_of_parts(sizes, partitions)[me];

@@ -72,7 +72,7 @@ impl Session<'_> {
         circle.begin(Folds { keys, sizes, partitions: 1, seed: *seed.as_bytes() });
         let memory = Self::fold_memory(&terms, me, &opening.sizes, 1);
         if place == Place::Helper {
-            if Budget::new(self.inputs.memory).times(memory) == 0 {
+            if Budget::new(self.inputs).times(memory) == 0 {
                 return Err(too_large());
             }
             self.phase("joint");
@@ -117,10 +117,11 @@ impl Session<'_> {
         let (query, request) = threshold(least, call);
         let candidates = self.terms.candidates_of(&query, &request)?;
         let ladder = Ladder::new(Rung { candidates, beside }, 0, |_| Rung::default());
-        let budget = Budget::new(self.inputs.memory);
+        let budget = Budget::new(self.inputs);
         self.phase("choice");
         let channel = &mut *self.channel;
-        let fit = Room::send(&ladder, 0, call.receives(), budget, channel)?.agree(channel)?;
+        let room = Room::send(&ladder, 0, call.receives(), budget, channel)?;
+        let fit = room.agree(&room.receive(channel)?)?;
         chosen(&query, fit.first().map_or("", |candidate| candidate.key))
     }
 

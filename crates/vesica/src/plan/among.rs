@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use vesica_agree::{choice::PlannerInputs, offer::Offer};
-use vesica_core::error::{Error, Misuse, Result};
+use vesica_agree::{choice::PlannerInputs, memory::Rung, offer::Offer};
+use vesica_core::{
+    error::{Error, Misuse, Result},
+    host,
+};
+use vesica_keyset::partitions::{self, Division};
 use vesica_planner::{Candidate, Figures, Planner, Prices, assumed_link};
 use vesica_psi::{
     Sizes,
     joint::{Folding, JointPlan},
 };
+use vesica_run::ladder::{Bounds, ladder};
 
 /// A hypothetical run among several parties.
 #[derive(Debug, Clone)]
@@ -20,7 +25,7 @@ pub struct JointProspect {
     pub sizes: Vec<usize>,
     /// The round-trip time between any two.
     pub round_trip: Duration,
-    /// Figures of this machine, and the bandwidth of each party's link.
+    /// Figures of this machine, the bandwidth of each party's link, and its maximum memory.
     pub planner: PlannerInputs,
 }
 
@@ -48,6 +53,8 @@ pub struct ChoicePlan {
     pub pivot: usize,
     /// The protocol between the two.
     pub protocol: &'static str,
+    /// The number of partitions in which the sets are compared.
+    pub partitions: usize,
     /// The time from the first message to the last. An OPPRF of a helper is taken to cost as much as a run for
     /// rows between leader and pivot.
     pub seconds: f64,
@@ -55,7 +62,7 @@ pub struct ChoicePlan {
     pub bytes: u64,
     /// The part of them that the leader sends or receives.
     pub bytes_of_leader: u64,
-    /// The memory of the party that needs the most, if the sets are compared as a whole.
+    /// The memory of the party that needs the most.
     pub memory_bytes: u64,
 }
 
@@ -73,14 +80,17 @@ pub fn plan_among(prospect: &JointProspect) -> Result<JointPlans> {
     let link = assumed_link(*round_trip, planner.bits_per_second);
     let ranking =
         Planner { figures: planner.figures.clone(), link: Some(link), prices: Prices::default() };
+    let budget = planner.memory.unwrap_or_else(host::budget) as f64;
     let pairs =
         (0..sizes.len()).flat_map(|leader| (0..sizes.len()).map(move |pivot| (leader, pivot)));
     let choices = pairs.filter(|(leader, pivot)| leader != pivot);
     let mut choices = choices
-        .filter_map(|(leader, pivot)| choice(offer, sizes, &ranking, leader, pivot).transpose())
+        .filter_map(|(leader, pivot)| {
+            choice(offer, sizes, &ranking, budget, [leader, pivot]).transpose()
+        })
         .collect::<Result<Vec<_>>>()?;
     if choices.is_empty() {
-        let message = "no protocol can answer this among several parties for sets of these sizes";
+        let message = "no protocol can answer this among several parties for sets of these sizes in this memory";
         return Err(Error::usage(Misuse::Protocol, message));
     }
     choices.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
@@ -98,47 +108,65 @@ fn choice(
     offer: &Offer,
     sizes: &[usize],
     ranking: &Planner,
-    leader: usize,
-    pivot: usize,
+    budget: f64,
+    [leader, pivot]: [usize; 2],
 ) -> Result<Option<ChoicePlan>> {
     let folding = Folding::against(offer.security.adversary());
-    let Ok(fold) = JointPlan::new(sizes.to_vec(), leader, pivot, [0; 32]) else { return Ok(None) };
-    let fold = fold.made_of(folding);
-    let mut candidates = offer.candidates(sizes[leader], sizes[pivot], None)?;
-    let takes_folded = |candidate: &Candidate| {
-        let method = offer.query.method(candidate.key);
-        method.is_some_and(|method| folding.takes(candidate.key, method.item_length()))
+    let parts = |partitions| {
+        let division = Division { partitions, sets: sizes.len() };
+        sizes.iter().map(|keys| division.capacity(*keys)).collect::<Vec<_>>()
     };
-    candidates.retain(takes_folded);
+    let fold = |partitions| {
+        let plan = JointPlan::new(parts(partitions), leader, pivot, [0; 32]).ok()?;
+        Some(plan.one_of(partitions).made_of(folding))
+    };
+    let needed = |run: &Candidate| {
+        let Some(fold) = fold(run.partitions) else { return f64::INFINITY };
+        let of_party = |(party, keys)| {
+            let keys = if run.partitions > 1 { partitions::memory(keys, 0) } else { 0.0 };
+            let beside = match party {
+                _ if party == leader => run.memory.of(true),
+                _ if party == pivot => run.memory.of(false),
+                _ => 0.0,
+            };
+            keys + fold.memory(party) + beside
+        };
+        parts(run.partitions).into_iter().enumerate().map(of_party).fold(0.0, f64::max)
+    };
+    let most = sizes.iter().copied().max().unwrap_or_default();
+    let folds = Sizes { sender: most, receiver: most };
+    let bounds = Bounds { sets: sizes.len(), folding: Some(folding), ..Bounds::of_two(folds) };
+    let ladder = ladder(&offer.query, bounds, |division| {
+        let [leader, pivot] = [leader, pivot].map(|party| division.capacity(sizes[party]));
+        let request = offer.request(leader, pivot, division.partitions, None)?;
+        Ok(Rung { candidates: offer.candidates(&request), beside: 0.0 })
+    })?;
+    let candidates = ladder.fitting(|_, candidate| needed(candidate) <= budget);
     let Some(run) = ranking.rank(&candidates).into_iter().next() else { return Ok(None) };
+    let partitions = run.candidate.partitions;
+    let Some(fold) = fold(partitions) else { return Ok(None) };
+    let parts = parts(partitions);
     let opprf = |helper: usize| {
-        let sizes = Sizes { sender: sizes[helper], receiver: sizes[leader] };
+        let sizes = Sizes { sender: parts[helper], receiver: parts[leader] };
         ranking.figures.seconds(folding.rows().key, sizes).unwrap_or_default()
     };
-    let cost = fold.cost();
+    let (cost, of_all) = (fold.cost(), partitions as f64);
     let (travel, transfer) = ranking.link.map_or((0.0, 0.0), |link| {
         let half = link.round_trip.as_secs_f64() / 2.0;
         let bits = cost.of_leader * 8.0;
         (f64::from(cost.rounds) * half, bits / link.bits_per_second.max(1) as f64)
     });
     let work: f64 = fold.helpers().map(opprf).sum();
-    let memory = |party: usize| {
-        let beside = match party {
-            _ if party == leader => run.candidate.memory.of(true),
-            _ if party == pivot => run.candidate.memory.of(false),
-            _ => 0.0,
-        };
-        fold.memory(party).max(beside)
-    };
-    let run_bytes = run.candidate.cost.bytes();
+    let run_bytes = run.candidate.whole_cost().bytes();
     Ok(Some(ChoicePlan {
         leader: leader + 1,
         pivot: pivot + 1,
         protocol: run.candidate.key,
-        seconds: run.seconds + work.max(transfer) + travel,
-        bytes: (cost.bytes + run_bytes) as u64,
-        bytes_of_leader: (cost.of_leader + run_bytes) as u64,
-        memory_bytes: (0..sizes.len()).map(memory).fold(0.0, f64::max) as u64,
+        partitions,
+        seconds: run.seconds + of_all * (work.max(transfer) + travel),
+        bytes: (of_all * cost.bytes + run_bytes) as u64,
+        bytes_of_leader: (of_all * cost.of_leader + run_bytes) as u64,
+        memory_bytes: needed(&run.candidate) as u64,
     }))
 }
 

@@ -110,7 +110,7 @@ impl ListPlan {
             total_bytes: (cost.list_bytes + times(cost.asking.bytes())) as u64,
             total_price: priced.then(|| list.first_price() + times(list.ask_price())),
             runs_seconds: times(run.seconds),
-            runs_bytes: times(run.candidate.cost.bytes()) as u64,
+            runs_bytes: times(run.candidate.whole_cost().bytes()) as u64,
             runs_price: priced.then(|| times(run.price)),
             better_from,
             is_better: better_from.is_some_and(|from| from <= runs),

@@ -31,8 +31,12 @@ impl Terms {
             say(self.brings_values(role).then(|| self.values_clause(names.of(role))));
         }
         say((self.minimum() > 0).then(|| {
-            let least = counted(self.minimum(), "key");
-            format!("if fewer than {least} are shared, only that is shown")
+            let minimum = self.minimum();
+            let few = match self.rules().is_some() && self.query().kind.hides_rules() {
+                true => format!("{} match", counted(minimum, "row")),
+                false => format!("{} are shared", counted(minimum, "key")),
+            };
+            format!("if fewer than {few}, only that is shown")
         }));
         say(self.noise().map(|noise| {
             format!("noise that hides any single key is added to the number: {}", noise.describe())

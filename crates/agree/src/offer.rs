@@ -223,10 +223,11 @@ impl Offer {
         }
         let message = match (self.query.kind.takes_columns, &self.sends, self.learns) {
             (true, Some(_), learns) if learns != Learns::Peer => {
-                "the side that sends columns must not learn: use --learns peer"
+                "the side that sends columns must not learn: use --learns peer; of several parties, only the pivot may send"
             }
             (true, None, learns) if learns != Learns::Me => {
-                "the side that receives columns must be the one that learns: use --learns me"
+                "a side that sends no columns (--send) must be the only one that learns: use --learns me; of several \
+                 parties, the leader learns"
             }
             _ => return Ok(()),
         };

@@ -11,7 +11,11 @@ use super::offer::WireOffer;
 
 /// The offer that a side has signed in an agreement.
 #[derive(Debug, Clone)]
-pub struct Pledge(WireOffer);
+pub struct Pledge {
+    offer: WireOffer,
+    /// The role in a run of the side that signed with role A: the inviting one.
+    inviter: Role,
+}
 
 impl Pledge {
     /// Creates a pledge from the offer that a side has signed with the role `signed`, for a run in which it has the
@@ -21,12 +25,18 @@ impl Pledge {
         if signed != role {
             std::mem::swap(&mut offer.a_learns, &mut offer.b_learns);
         }
-        Self(offer)
+        let inviter = if signed == role { Role::A } else { Role::B };
+        Self { offer, inviter }
     }
 
     /// Creates a pledge from the offer that a party has signed with the role that it has in each run.
     pub fn of(offer: &WireOffer) -> Self {
-        Self(offer.clone())
+        Self { offer: offer.clone(), inviter: Role::A }
+    }
+
+    /// Returns the role of the inviting side in the run.
+    pub(crate) fn inviter(&self) -> Role {
+        self.inviter
     }
 
     /// Refuses an offer that is not the signed one. A larger minimum is allowed, because it is a stricter rule of that
@@ -35,11 +45,11 @@ impl Pledge {
     /// # Errors
     /// [`Error::Terms`] with the names of the members that differ.
     pub(crate) fn require(&self, offer: &WireOffer) -> Result<()> {
-        let (signed, made) = (members(&self.0)?, members(offer)?);
+        let (signed, made) = (members(&self.offer)?, members(offer)?);
         let differs = |name: &str| match name {
             // Another release, or another agreement, is found when offers are compared.
             "version" | "agreement" => false,
-            "minimum" => offer.minimum < self.0.minimum,
+            "minimum" => offer.minimum < self.offer.minimum,
             name => made.get(name) != signed.get(name),
         };
         let names: Vec<_> = signed.keys().filter(|name| differs(name)).collect();

@@ -65,6 +65,10 @@ pub struct Terms {
     /// The query with both tables, which follows from the members above.
     #[serde(skip)]
     selection: Option<Arc<Selection>>,
+    /// The side that is taken for the receiver if both or neither learn: the one that connects, or by the agreement the
+    /// one that invites.
+    #[serde(skip)]
+    first: Role,
 }
 
 impl Terms {
@@ -82,7 +86,8 @@ impl Terms {
         let ours = WireOffer::new(offer, parties.role);
         let theirs = ours.exchange(channel)?;
         pledge.map_or(Ok(()), |pledge| pledge.require(&theirs))?;
-        let terms = Self::merge(&ours, &theirs, parties)?;
+        let first = pledge.map_or(Role::A, Pledge::inviter);
+        let terms = Self { first, ..Self::merge(&ours, &theirs, parties)? };
         channel.bind("vesica/terms", terms.hash().as_bytes());
         Ok(terms)
     }
@@ -130,6 +135,7 @@ impl Terms {
             fingerprint_of_a: a_print.clone(),
             fingerprint_of_b: b_print.clone(),
             selection: selection(a, b),
+            first: Role::A,
         })
     }
 
@@ -174,19 +180,24 @@ impl Terms {
     }
 
     /// Returns the protocol's receiver: in a query by group the side that has the labels, by rules the side whose
-    /// numbers a query adds up or whose values are shared, else the side that learns, or the connecting one if both or
-    /// neither learn.
+    /// numbers a query adds up or whose values are shared, else the side that learns, or the connecting one (by an
+    /// agreement the inviting one) if both or neither learn.
     pub fn receiver(&self) -> Role {
         let labeller =
             self.selection().and_then(|selection| selection.labeller(self.rules.is_some()));
-        let learner = if self.b_learns && !self.a_learns { Role::B } else { Role::A };
+        let learner = match (self.a_learns, self.b_learns) {
+            (true, false) => Role::A,
+            (false, true) => Role::B,
+            _ => self.first,
+        };
         labeller.or_else(|| self.sharer()).unwrap_or(learner)
     }
 
     /// Returns the side with values, in a query for shares about rows that match by rules: its rows are those with a
     /// single value.
     fn sharer(&self) -> Option<Role> {
-        let mut sides = [Role::A, Role::B].into_iter().filter(|role| self.brings_values(*role));
+        let sides = [self.first, self.first.other()].into_iter();
+        let mut sides = sides.filter(|role| self.brings_values(*role));
         sides.next().filter(|_| self.rules.is_some() && !self.query.kind.is_told)
     }
 

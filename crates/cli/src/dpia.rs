@@ -314,6 +314,9 @@ impl Assessed<'_> {
             let measure =
                 match (self.offer.noise, self.offer.minimum.max(policy.min_result.unwrap_or(0))) {
                     (Some(_), _) => "Noise hides any single key.".to_owned(),
+                    (None, 0) if self.offer.rules.is_some() => {
+                        "None: consider --min-result.".to_owned()
+                    }
                     (None, 0) => "None: consider --min-result or --epsilon.".to_owned(),
                     (None, least) => {
                         format!("Nothing is revealed if fewer than {} are shared.", grouped(least))

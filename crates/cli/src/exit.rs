@@ -60,7 +60,7 @@ impl Failure {
 
     /// Returns the failure of a run that succeeds without an answer. Its report and record say so too.
     pub fn too_few() -> Self {
-        let message = "no answer: fewer keys are shared than the minimum".to_owned();
+        let message = "no answer: there are fewer matches than the minimum".to_owned();
         Self::new(TOO_FEW, message)
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use vesica::{
     CheckedKeys, Job, Learns, Offer, Source,
-    files::{Delimiter, KeyColumn},
+    files::{Delimiter, Destination, KeyColumn},
     joint::Seat,
     partnership::{
         Agreement, AnyAgreement, Invitation, JointInvitation, JointParts, MeetingPlace, Signed,
@@ -433,10 +433,16 @@ impl OwnJob<'_> {
         let (_, identifiers) = spec::identifiers(&self.table.key);
         let columns = self.table.key_columns(offer.rules.as_ref())?;
         let delimiter = self.table.delimiter.unwrap_or_else(|| Delimiter::of_name(&path));
+        // Both sides have a file of shares.
+        let shares = (offer.learns == Learns::Nobody).then(|| {
+            let named = self.partner.output.as_ref();
+            named.map_or_else(|| path.with_extension("shares"), |output| project.path(output))
+        });
         let job = Job {
             delimiter,
             values: values.map(str::to_owned),
             seat: self.seat.clone(),
+            output: shares.map(Destination::Path),
             ..Job::new(Source::from_path(&path), columns.clone(), offer.clone())
         };
         job.prepare()?;

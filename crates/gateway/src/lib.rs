@@ -314,6 +314,7 @@ impl Serving {
             used: counted.keys,
         };
         report.rows = Some(counts);
+        report.items = Some(counts.used);
         let run = Run {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             terms: session.terms().hash(),

@@ -65,9 +65,16 @@ impl Ambiguity {
         let mut found = vec![RuleFindings::default(); rules];
         let mut takes_part = vec![true; keys];
         let mut rows_of_ambiguous = Vec::new();
+        let is_whole = |rule: usize| linked.whole.get(rule).copied().unwrap_or_default();
+        let mut rows_of_whole = vec![0_u32; if linked.whole.contains(&true) { keys } else { 0 }];
         for (KeyedPlace { place, key }, hash) in keyed {
             let rule = rule(place);
             found[rule].keyed += 1;
+            if is_whole(rule) {
+                let earlier = &mut rows_of_whole[key.index()];
+                found[rule].pairs += u64::from(*earlier);
+                *earlier += 1;
+            }
             if is_ambiguous[key.index()] {
                 found[rule].ambiguous += 1;
                 takes_part[key.index()] =
@@ -78,8 +85,8 @@ impl Ambiguity {
         rows_of_ambiguous.sort_unstable();
         rows_of_ambiguous.dedup();
         for different in rows_of_ambiguous.chunk_by(|(one, ..), (other, ..)| one == other) {
-            let rows = different.len() as u64;
-            found[different[0].2].pairs += rows * (rows - 1) / 2;
+            let (rows, rule) = (different.len() as u64, different[0].2);
+            found[rule].pairs += if is_whole(rule) { 0 } else { rows * (rows - 1) / 2 };
         }
         Self { takes_part, rules: found }
     }
@@ -169,7 +176,9 @@ mod tests {
             let people: BTreeSet<_> = rows.iter().map(|row| &derived[*row].fields).collect();
             let (of_rule, people) = (&mut found.rules[rule], people.len() as u64);
             of_rule.keyed += rows.len() as u64;
-            of_rule.pairs += people * (people - 1) / 2;
+            let is_whole = rules.rules()[rule].fields().len() == rules.fields().len();
+            let apart = if is_whole { rows.len() as u64 } else { people };
+            of_rule.pairs += apart * (apart - 1) / 2;
             of_rule.ambiguous += if people > 1 { rows.len() as u64 } else { 0 };
             if people == 1 || rule == 0 && ambiguous == AmbiguousKeys::ByFirstRule {
                 found.keys.insert((rule, rows.iter().map(|row| *row as u64).collect()));

@@ -29,14 +29,16 @@ pub(crate) enum Brought {
 
 impl Brought {
     pub(super) fn of(reading: &Reading) -> Self {
-        if reading.rules.is_some() {
+        if let Some(rules) = &reading.rules {
             let (sent, ambiguous) = (reading.sends.clone(), reading.ambiguous);
             let numbers = match (&reading.values, &reading.query) {
                 (Some(_), _) => LinkedNumbers::One,
                 (None, Some(columns)) => LinkedNumbers::Query(columns.clone()),
                 (None, None) => LinkedNumbers::None,
             };
-            return Self::Linked(Linked { numbers, sent, ambiguous });
+            let fields = rules.fields().len();
+            let whole = rules.rules().iter().map(|rule| rule.fields().len() == fields).collect();
+            return Self::Linked(Linked { numbers, sent, ambiguous, whole });
         }
         match (&reading.values, &reading.query, &reading.sends) {
             (Some(_), ..) => Self::Number,
@@ -107,6 +109,9 @@ pub(crate) struct Linked {
     pub(crate) sent: Option<SentColumns>,
     /// The treatment of ambiguous keys.
     pub(crate) ambiguous: AmbiguousKeys,
+    /// Whether each rule names every field, so that a table does not show which of its rows with one key are of one
+    /// person.
+    pub(crate) whole: Vec<bool>,
 }
 
 impl Linked {

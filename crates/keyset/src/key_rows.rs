@@ -368,9 +368,10 @@ impl KeyRows {
 
     /// Returns the first row with the same key as this row.
     pub(crate) fn first_row_like(&self, row: RowNumber) -> RowNumber {
-        let key = self.keys_of_rows[row.index()];
-        let first = self.keys_of_rows.iter().position(|other| *other == key);
-        first.map_or(row, RowNumber::at)
+        let of_row = &self.keys_of_rows[row.index() * self.identifiers..][..self.identifiers];
+        let keys = || of_row.iter().filter(|key| key.is_some());
+        let first = self.keys_of_rows.iter().position(|other| keys().any(|key| key == other));
+        first.map_or(row, |place| RowNumber::at(place / self.identifiers))
     }
 
     /// Returns the bytes of each key's payload; 0 if no columns are sent.

@@ -9,7 +9,8 @@ pub struct RuleFindings {
     pub keyed: u64,
     /// Rows whose key by this rule a row with other fields has too. It takes no part, unless the rule is the first.
     pub ambiguous: u64,
-    /// Pairs of rows with other fields that have one key. Rows whose fields are all equal count as one.
+    /// Pairs of rows with other fields that have one key. Rows whose fields are all equal count as one, but by a rule
+    /// that names every field: they may be of one person or of several, and are counted as of several.
     pub pairs: u64,
 }
 

@@ -24,7 +24,7 @@ pub enum Error {
     #[error(
         "nobody answered at {address} within {} s (last attempt: {source}); is the other side \
          listening there, and does a firewall let this through?",
-        after.as_secs_f64()
+        seconds(*after)
     )]
     Unreachable {
         /// The address as it was given.
@@ -43,7 +43,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Nobody connected to this party.
-    #[error("nobody connected to {address} within {} s", after.as_secs_f64())]
+    #[error("nobody connected to {address} within {} s", seconds(*after))]
     NobodyCame {
         /// The address this party listens at.
         address: String,
@@ -53,7 +53,7 @@ pub enum Error {
     /// Some of several parties have not come.
     #[error(
         "{parties} did not connect within {} s; is every party started, with the same parties and addresses?",
-        after.as_secs_f64()
+        seconds(*after)
     )]
     Absent {
         /// Their names.
@@ -189,7 +189,7 @@ pub enum Error {
     #[error(
         "something at {address} accepts connections, but none led to the other side within {} s (last \
          attempt: {last}); if that is a forwarder or a proxy, does the other side listen behind it?",
-        after.as_secs_f64()
+        seconds(*after)
     )]
     NotThrough {
         /// The address as it was given.
@@ -246,7 +246,7 @@ pub enum Error {
     #[error(
         "the other side did not appear in {} within {} s; does it use the same directory, and do its files arrive \
          here?",
-        directory.display(), after.as_secs_f64()
+        directory.display(), seconds(*after)
     )]
     NobodyJoined {
         /// The directory.
@@ -261,7 +261,7 @@ pub enum Error {
         phase: &'static str,
     },
     /// No byte moved for the whole stall timeout.
-    #[error("nothing moved to or from the other side for {} s while {}", after.as_secs_f64(), doing(phase))]
+    #[error("nothing moved to or from the other side for {} s while {}", seconds(*after), doing(phase))]
     Stalled {
         /// The phase this party was in.
         phase: &'static str,
@@ -283,7 +283,7 @@ pub enum Error {
     /// The run was not over by its deadline.
     #[error(
         "the run was not over after {} s, but still {}; allow more time with --deadline",
-        after.as_secs_f64(), doing(phase)
+        seconds(*after), doing(phase)
     )]
     Deadline {
         /// The phase this party was in.
@@ -294,7 +294,7 @@ pub enum Error {
     /// The other side kept this one waiting while others waited for their turn.
     #[error(
         "the other side lost its turn while {}: others are waiting, and this side had waited for it for {:.0} s",
-        doing(phase), after.as_secs_f64()
+        doing(phase), seconds(*after)
     )]
     TurnLost {
         /// The phase this party was in.
@@ -510,6 +510,11 @@ impl std::fmt::Display for AbortReason {
             Self::Internal => "it failed for a reason of its own",
         })
     }
+}
+
+/// Returns a duration in seconds, to a tenth: a wait may be the rest of a longer one.
+fn seconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 10.0).round() / 10.0
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ pub struct End<'a> {
 pub struct JointEnd<'a> {
     /// The terms of all parties.
     pub terms: &'a JointTerms,
-    /// The facts for this side's ledger.
+    /// The facts for this party's ledger.
     pub noted: Noted,
     /// The disclosure that all parties sign, without an outcome.
     pub signed: Disclosure,
@@ -101,10 +101,17 @@ pub struct JointEnd<'a> {
 pub struct Noted {
     /// The number of shared keys, if the result says it.
     pub shared: Option<u64>,
-    /// The disclosure, as this side knows it.
-    pub disclosure: Disclosure,
-    /// This side's role in it.
-    pub role: Role,
+    /// The facts that each side learned, as this side knows them.
+    pub learned: NotedLearned,
+}
+
+/// The facts that the sides of a run learned, as a ledger keeps them.
+#[derive(Debug)]
+pub enum NotedLearned {
+    /// Of two: the disclosure, and this side's role in it.
+    Pair(Box<Disclosure>, Role),
+    /// Of several: the sentences on this party and on the others, without the final full stop.
+    Several(String),
 }
 
 /// A line of a ledger.
@@ -309,7 +316,8 @@ impl Account {
             Role::B => &record.document().a,
         };
         let peer_ledger = OfOthers::One(theirs.ledger.clone());
-        let noted = Noted { shared: end.shared, disclosure: end.noted, role: end.role };
+        let learned = NotedLearned::Pair(Box::new(end.noted), end.role);
+        let noted = Noted { shared: end.shared, learned };
         let line = self.succeeded(noted, record.hash(), peer_ledger)?;
         Ok((AnyRecord::Pair(Box::new(record)), line))
     }
@@ -374,11 +382,16 @@ impl Account {
         peer_ledger: OfOthers<LedgerHead>,
     ) -> Result<LedgerLine> {
         let begun = self.begun.as_ref().ok_or(Error::bug("a run that ends has begun"))?;
+        let (disclosure, role, learned) = match noted.learned {
+            NotedLearned::Pair(disclosure, role) => (Some(disclosure), Some(role), None),
+            NotedLearned::Several(learned) => (None, None, Some(learned)),
+        };
         let event = LedgerEvent::Succeeded {
             run: begun.run,
             matches: noted.shared,
-            disclosure: Some(Box::new(noted.disclosure)),
-            role: Some(noted.role),
+            disclosure,
+            role,
+            learned,
             record,
             peer_ledger: Some(peer_ledger),
         };

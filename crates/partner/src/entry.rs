@@ -99,6 +99,9 @@ pub enum LedgerEvent {
         /// This side's role in that disclosure.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<Role>,
+        /// In a run among several, in place of both: the sentences on this party and on the others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        learned: Option<String>,
         /// SHA-256 of the record that all parties signed.
         record: String,
         /// The ledger of each other party, as in the record.
@@ -140,25 +143,17 @@ impl LedgerEvent {
                 format!("the run of line {run} resumed; it was started {session} times")
             }
             Self::Revealed { matches, .. } => {
-                format!("about to reveal {}", counted(*matches, "shared key"))
+                format!("about to reveal {}", counted(*matches, "match"))
             }
             Self::Refused { rule, reason, .. } => format!("{rule}: {reason}"),
             Self::Failed { reason, .. } => reason.clone(),
             Self::Revoked {} => "this side revoked the agreement".to_owned(),
-            Self::Succeeded {
-                disclosure: Some(disclosure),
-                role: Some(role),
-                peer_ledger: Some(OfOthers::Several(_)),
-                ..
-            } => {
-                let leader = if *role == Role::A { "this side" } else { "the leader" };
-                disclosure.brief(Role::A, &Names::among(leader, "every other party"))
-            }
+            Self::Succeeded { learned: Some(learned), .. } => learned.clone(),
             Self::Succeeded { disclosure: Some(disclosure), role: Some(role), .. } => {
                 disclosure.brief(*role, &Names::of_reader(*role))
             }
             Self::Succeeded { matches, .. } => match matches {
-                Some(matches) => counted(*matches, "shared key"),
+                Some(matches) => counted(*matches, "match"),
                 None => {
                     "the line of an earlier release does not say who learned the result".to_owned()
                 }

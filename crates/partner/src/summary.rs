@@ -68,16 +68,17 @@ impl Summary {
         Self { place, ..self }
     }
 
-    /// Summarises the run that results from this offer if the other side makes a matching one.
+    /// Summarises the run that results from this offer if the other side makes a matching one, for the side that has
+    /// this role.
     ///
     /// # Errors
     /// [`Error::Usage`](vesica_core::error::Error::Usage) for an offer that could not run, and
     /// [`Error::Terms`](vesica_core::error::Error::Terms) if no other offer matches.
-    pub fn of_offer(offer: &Offer) -> Result<Self> {
+    pub fn of_offer(offer: &Offer, role: Role) -> Result<Self> {
         offer.check()?;
         let [me, peer] = ["me", "peer"].map(str::to_owned);
-        let parties = Parties { role: Role::A, me, peer };
-        Ok(Self::new(Terms::expected(offer, &parties)?, Vec::new(), Role::A))
+        let parties = Parties { role, me, peer };
+        Ok(Self::new(Terms::expected(offer, &parties)?, Vec::new(), role))
     }
 
     /// Returns the disclosure of such a run, with the reader's role and the other's; in an agreement the inviting side

@@ -38,20 +38,21 @@ impl Diagnosis {
         Self { profile: None, columns: 0, own: Vec::new() }
     }
 
-    /// Exchanges profiles if both sides want that. Returns hints at why keys do not match, and whether this side and
-    /// the other showed a profile. Both sides do the same for every result, so the exchange reveals nothing about it.
+    /// Exchanges profiles if both sides want that; `agreed` is `None` among several parties, which cannot. Returns
+    /// hints at why keys do not match, and whether this side and the other showed a profile. Both sides do the same for
+    /// every result, so the exchange reveals nothing about it.
     ///
     /// # Errors
     /// A peer that sends something else, and every error of an exchange.
     pub(crate) fn conclude(
         mut self,
-        agreed: bool,
+        agreed: Option<bool>,
         channel: &mut Channel,
         outcome: &Outcome,
     ) -> Result<(Vec<String>, [bool; 2])> {
         let mine = self.profile.take();
         let theirs = match &mine {
-            Some(mine) if agreed => Some(exchange(mine, self.columns, channel)?),
+            Some(mine) if agreed == Some(true) => Some(exchange(mine, self.columns, channel)?),
             _ => None,
         };
         let shown = match (&mine, &theirs) {
@@ -73,7 +74,7 @@ impl Diagnosis {
         } else if mine.is_none() {
             let advice = "with --diagnose on both sides, they also compare what their keys look like, in coarse \
                           shares: white space, case, length";
-            self.own.push(advice.to_owned());
+            self.own.extend(agreed.map(|_| advice.to_owned()));
         } else if hints.is_empty() {
             hints.push(
                 match mine.zip(theirs).and_then(|(mine, theirs)| mine.differences(&theirs)) {

@@ -505,7 +505,7 @@ pub(crate) fn attempt(
         terms: session.joint_terms().map_or_else(|| session.terms().hash(), JointTerms::hash),
         input: report.input.as_ref().map(|input| input.digest.clone()),
         rows: keys.counts().read,
-        keys: keys.counts().used,
+        keys: run_keys,
     };
     standing.describe(run, keys.take_sketch());
     let wanted = WantedRows { unmatched: job.unmatched, last_rule: job.min_rule };
@@ -570,5 +570,6 @@ fn read(
     report.set_rules(&rules);
     report.input = table.digest().cloned();
     report.rows = Some(keys.counts());
+    report.items = Some(keys.len());
     Ok((table, keys, diagnosis))
 }

@@ -43,29 +43,34 @@ pub fn run(
     report.output =
         job.output().and_then(Destination::path).map(|path: &Path| path.display().to_string());
     report.record = job.record().map(|path: &Path| path.display().to_string());
-    let ended = Standing::new(job.partnership(), job.resume()).and_then(|standing| {
-        let others = Others::Circle(cast, Mesh::new(*me, &mut *channels));
-        let ended = job::attempt(job, &parties, others, observer.clone(), rng, report, &standing);
-        if let Err(error) = &ended
-            && let Err(unnoted) = standing.failed(error)
-        {
+    let (standing, ended) = match Standing::new(job.partnership(), job.resume()) {
+        Ok(standing) => {
+            let others = Others::Circle(cast, Mesh::new(*me, &mut *channels));
+            let observer = observer.clone();
+            let ended = job::attempt(job, &parties, others, observer, rng, report, &standing);
+            (Some(standing), ended)
+        }
+        Err(error) => (None, Err(error)),
+    };
+    let mut mesh = Mesh::new(*me, channels);
+    let ended = ended.map_err(|error| leave(&mut mesh, error, seat));
+    if let Err(error) = &ended {
+        if let Some(Err(unnoted)) = standing.map(|standing| standing.failed(error)) {
             observer.warning(&unnoted.to_string());
         }
-        ended
-    });
-    let mut mesh = Mesh::new(*me, channels);
-    let ended = ended.map_err(|error| {
-        let gone = mesh.gone();
-        if let Some(reason) = reason(&error, gone) {
-            mesh.abort(reason);
-        }
-        named(error, gone, seat)
-    });
-    if let Err(error) = &ended {
         report.set_costs(mesh.to(cast.partner(*me)).meter());
         report.fail(error.class(), error.to_string());
     }
     ended
+}
+
+/// Shows the parties that are left why this one stops, and attributes its error to the party that is gone.
+fn leave(mesh: &mut Mesh<'_>, error: Error, seat: &Seat) -> Error {
+    let gone = mesh.gone();
+    if let Some(reason) = reason(&error, gone) {
+        mesh.abort(reason);
+    }
+    named(error, gone, seat)
 }
 
 /// Returns the reason to give to the parties that are left.

@@ -543,7 +543,8 @@ impl<'a> Session<'a> {
         diagnosis: Diagnosis,
         outcome: &Outcome,
     ) -> Result<(Vec<String>, [bool; 2])> {
-        diagnosis.conclude(self.terms.diagnoses(), self.channel, outcome)
+        let agreed = self.circle.is_none().then(|| self.terms.diagnoses());
+        diagnosis.conclude(agreed, self.channel, outcome)
     }
 }
 

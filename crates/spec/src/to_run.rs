@@ -7,7 +7,10 @@ use std::{
 };
 
 use vesica_agree::{choice::PlannerInputs, offer::Offer, rule_terms::RuleTerms};
-use vesica_core::{error, parties::Learns};
+use vesica_core::{
+    error,
+    parties::{Learns, Role},
+};
 use vesica_keyset::linked::AmbiguousKeys;
 use vesica_net::{Fingerprint, Identity};
 use vesica_normalize::normalize::Normalize;
@@ -368,7 +371,10 @@ impl Job {
     pub fn summary(&self, partnership: Option<&Partnership>) -> Result<Summary> {
         Ok(match partnership {
             Some(partnership) => partnership.summary()?,
-            None => Summary::of_offer(&self.offer(None)?)?,
+            None => {
+                let role = if self.connection.listen.is_some() { Role::B } else { Role::A };
+                Summary::of_offer(&self.offer(None)?, role)?
+            }
         })
     }
 

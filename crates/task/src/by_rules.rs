@@ -49,6 +49,11 @@ impl LinkedRows {
         Self(found)
     }
 
+    /// Returns the number of rows.
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Sets the numbers of rows in an outcome, for this number of rules.
     pub(super) fn count(&self, rules: usize, outcome: &mut Outcome) {
         let mut first = vec![0; rules];

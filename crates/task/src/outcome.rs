@@ -33,11 +33,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the number of shared keys, if this side learned it.
+    /// Returns the number of matches, if this side learned it: of shared keys, or by rules of rows that match.
     pub fn shared(&self) -> Option<u64> {
+        let rows = || self.rows_of_rules.as_ref().map(|first| first.iter().sum());
         match self.answer {
             Some(QueryResult::Count(count)) => Some(count),
-            _ => self.matches,
+            _ => rows().or(self.matches),
         }
     }
 

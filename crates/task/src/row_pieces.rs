@@ -64,8 +64,17 @@ pub(super) fn positions(
     found.map(|(position, _)| position).collect()
 }
 
-/// Returns the number of matches in all pieces; `None` if this side does not know the matches of some partition.
-pub(super) fn matches(pieces: &FoundPieces<RowsPiece>) -> Result<Option<u64>> {
+/// Returns the number of matches in all pieces, by rules of rows; `None` if this side does not know the matches of some
+/// partition.
+pub(super) fn matches(pieces: &FoundPieces<RowsPiece>, call: &Call) -> Result<Option<u64>> {
+    if call.numbering == Some(Numbering::Rules) {
+        let mut all = Gathered::new(call);
+        for piece in pieces.iter() {
+            let Some(piece) = piece? else { return Ok(None) };
+            all.add(piece);
+        }
+        return Ok(all.found().outcome.shared());
+    }
     let mut all = Some(0);
     for piece in pieces.iter() {
         all = all.zip(piece?).map(|(all, piece)| all + piece.matches);

@@ -281,7 +281,10 @@ impl Party for PreparedMethod<Intersecting> {
         let Self { method: Intersecting { call, .. }, party } = *self;
         let setting = call.request.setting();
         let mut matches = party.matches(items, channel, rng)?;
-        let shared = matches.as_ref().map(|matches| matches.len() as u64);
+        let shared = matches.as_ref().map(|matches| match call.numbering {
+            Some(Numbering::Rules) => LinkedRows::of(matches, set).len(),
+            _ => matches.len() as u64,
+        });
         let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
             if call.sides.both_learn() {
                 let revealed = reveal(&mut matches, items, setting, channel, rng);
@@ -356,7 +359,7 @@ impl ByPartitions for Intersecting {
         _: &mut Randomness<'_>,
     ) -> Result<Unrevealed<'a>> {
         let Self { call, .. } = self;
-        let shared = row_pieces::matches(&pieces)?;
+        let shared = row_pieces::matches(&pieces, &call)?;
         let reveal: RevealStep<'a> = Box::new(move |channel, rng| {
             if call.receives() && call.sides.both_learn() {
                 row_pieces::reveal(&pieces, &call, channel, rng)?;

@@ -186,6 +186,7 @@ fn in_ledger(account: &Disclosure, role: Role) {
         matches: None,
         disclosure: Some(Box::new(account.clone())),
         role: Some(role),
+        learned: None,
         record: String::new(),
         peer_ledger: None,
     };

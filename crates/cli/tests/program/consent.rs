@@ -335,8 +335,8 @@ fn a_ledger_is_read_without_the_identity() {
 /// All questions have one exit code for too few shared keys.
 #[test]
 fn too_few_has_one_exit_code() {
-    // Of rows, the connecting side finds out, and the other is refused.
-    for (answer, codes) in [("rows", [8, 9]), ("count", [9, 9])] {
+    // Of rows, the inviting side finds out, and the other is refused.
+    for (answer, codes) in [("rows", [9, 8]), ("count", [9, 9])] {
         let projects = Projects::new(20);
         projects.agree(&["--answer", answer, "--min-result", "11"], &[]);
         let ended = projects.run(&[], &[]);

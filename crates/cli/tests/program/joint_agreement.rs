@@ -198,6 +198,31 @@ fn three_parties_agree_run_and_keep_one_record() {
     }
 }
 
+/// A ledger says what each party learned, with the keys of the one that keeps it.
+#[test]
+fn ledgers_say_what_each_party_learned() {
+    for (learners, learning) in [("all", &[0, 1, 2][..]), ("club", &[0, 1])] {
+        let study = Study::new();
+        study.parts_for(&["--pivot", "bank", "--learners", learners], &[], [&[], &[]]);
+        study.agree();
+        for ended in study.run(&[]) {
+            ended.assert(0, &[]);
+        }
+        for (party, keys) in [200, 134, 80].into_iter().enumerate() {
+            let ledger = study.succeeds(party, &["ledger", "show"]).out;
+            let said = ledger.lines().find(|line| line.contains("succeeded")).unwrap();
+            let own = match learning.contains(&party) {
+                true => format!("which of its keys every other party has too (14 of {keys});"),
+                false => "how many keys every other party has (".to_owned(),
+            };
+            assert!(said.contains(&format!("succeeded  This side learned {own}")), "{said}");
+            for other in learning.iter().filter(|other| **other != party) {
+                assert!(said.contains(NAMES[*other]), "{said}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_party_keeps_to_the_offer_that_it_signed() {
     let study = Study::new();

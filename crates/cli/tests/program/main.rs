@@ -32,6 +32,7 @@ mod joint_agreement;
 mod judged;
 mod kept_files;
 mod linked;
+mod linked_agreement;
 mod linked_join;
 mod linked_numbers;
 mod linked_queries;

@@ -372,8 +372,8 @@ fn a_rule_of_the_agreement_is_enforced_by_both_sides() {
         // The side that finds out that too few are shared says so.
         let finds = if rule == "--min-result" { 9 } else { 8 };
         let [inviter, accepter] = projects.run(&[], &[]);
-        inviter.assert(8, &["policy refuses"]);
-        accepter.assert(finds, &["policy refuses"]);
+        inviter.assert(finds, &["policy refuses"]);
+        accepter.assert(8, &["policy refuses"]);
         for side in [Inviter, Accepter] {
             let ledger = projects.ledger(side);
             assert!(!ledger.contains("succeeded"), "{ledger}");

@@ -92,7 +92,10 @@ pub struct Report {
     pub rules: Option<Vec<RuleOfRun>>,
     /// The false matches to expect by all rules; `None` without rules.
     pub false_matches: Option<FalseMatches>,
-    /// Distinct keys of the other side.
+    /// Keys with which this side takes part, random ones included.
+    #[serde(skip)]
+    pub items: Option<u64>,
+    /// Keys with which the other side takes part.
     pub peer_items: Option<u64>,
     /// The number of times the run was started, this time included, if it can be resumed.
     pub attempts: Option<u32>,
@@ -228,6 +231,7 @@ impl Report {
             rows: None,
             rules: None,
             false_matches: None,
+            items: None,
             peer_items: None,
             partitions: None,
             attempts: None,
@@ -306,7 +310,7 @@ impl Report {
         let (Some(role), Some(terms)) = (self.role, &self.terms) else {
             return Err(Error::bug("a run has two sides and terms"));
         };
-        let (mine, theirs) = (self.rows.map(|rows| rows.used), self.peer_items);
+        let (mine, theirs) = (self.items, self.peer_items);
         let keys = match role {
             Role::A => [mine, theirs],
             Role::B => [theirs, mine],

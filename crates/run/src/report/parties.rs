@@ -5,11 +5,8 @@ use vesica_agree::{
     disclosed::{Known, MatchRules},
     joint::{JointTerms, NamedParty},
 };
-use vesica_core::{
-    error::{Error, Result},
-    parties::Role,
-};
-use vesica_partner::account::{JointEnd, Noted};
+use vesica_core::error::{Error, Result};
+use vesica_partner::account::{JointEnd, Noted, NotedLearned};
 use vesica_task::disclosure::words::Tense;
 
 use super::Report;
@@ -96,19 +93,19 @@ impl Report {
         rules: MatchRules,
         seed: &[u8; 32],
     ) -> Result<JointEnd<'a>> {
-        let learns = terms.cast().learns(self.number(terms)?);
-        let disclosure =
-            |knows_outcome| terms.disclosure(self.known_jointly(terms, rules, knows_outcome));
+        let me = self.number(terms)?;
+        let known = self.known_jointly(terms, rules, terms.cast().learns(me));
+        let said = terms.said(Some(me), known, Some(&self.sizes()), Tense::Past);
+        let learned = [said.me, said.peer].join(" ");
         let session = blake3::derive_key("vesica 1 session of a joint record", seed);
         Ok(JointEnd {
             terms,
             noted: Noted {
                 shared: self.outcome.shared(),
-                disclosure: disclosure(learns),
-                role: if learns { Role::A } else { Role::B },
+                learned: NotedLearned::Several(learned.trim_end_matches('.').to_owned()),
             },
             // All sign the same record, so it holds no outcome, which only learners know.
-            signed: disclosure(false),
+            signed: terms.disclosure(self.known_jointly(terms, rules, false)),
             protocol: self.protocol.unwrap_or_default(),
             security: self.security.and_then(|security| security.provided).unwrap_or_default(),
             partitions: self.partitions.unwrap_or_default(),

@@ -124,6 +124,7 @@ impl Run {
         let read = mine + null + duplicate;
         report.rows = Some(RowCounts { read, null, duplicate, used: mine });
         (report.seconds, report.bytes_sent, report.bytes_received) = (1.5, 25_000, 1_230_000);
+        report.items = Some(mine);
         report.peer_items = Some(peers);
         report
     }

@@ -7,7 +7,7 @@ use vesica_partner::account::LedgerLine;
 use vesica_table::formulas::ColumnFormulas;
 use vesica_task::{interface::Context, outcome::QueryResult, query::ResultForm};
 
-use super::{Report, SecurityOfRun};
+use super::{Report, SecurityOfRun, parties::PartiesReport};
 
 impl Report {
     /// Describes the outcome of a successful run, line by line. `output` is the destination of its result.
@@ -76,11 +76,23 @@ impl Report {
         })
     }
 
+    /// Returns whether this side is neither leader nor pivot of several parties.
+    fn helps(&self) -> bool {
+        let parties = self.parties.as_ref();
+        parties.is_some_and(|PartiesReport { me, leader, pivot, .. }| {
+            me != leader && pivot.as_ref() != Some(me)
+        })
+    }
+
     /// Names the columns that one side sent to the other, if any.
     fn columns(&self) -> Option<String> {
         let terms = self.terms.as_ref()?;
         let sent = terms.sent_columns()?.describe();
-        let word = if terms.sends(self.role?) { "sent" } else { "received" };
+        let word = match terms.sends(self.role?) {
+            true if self.helps() => return None,
+            true => "sent",
+            false => "received",
+        };
         Some(format!("columns {word}: {sent}"))
     }
 
@@ -89,7 +101,8 @@ impl Report {
         let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
         // Of the rows with one key, a join sends the first, or as many as --duplicates says.
         let sent = self.terms.as_ref().zip(self.role).and_then(|(terms, role)| {
-            terms.sent_columns().filter(|sent| terms.sends(role) && sent.rows == 1)
+            let sent = terms.sent_columns().filter(|sent| terms.sends(role) && sent.rows == 1);
+            sent.filter(|_| !self.helps())
         });
         let unsent = if sent.is_some() && rows.duplicate > 0 {
             ", whose columns were not sent (--duplicates)"

@@ -302,15 +302,12 @@ fn number_of_rows(
     learner: Role,
     names: &Names,
 ) -> String {
-    let rows = if side == learner {
-        format!("of its rows match a row of {} by one of the rules", names.of(side.other()))
-    } else {
-        format!(
-            "of {}'s rows match a row of {} by one of the rules",
-            names.of(side),
-            names.of(side.other())
-        )
+    let whose = match side == learner {
+        true => "of its rows".to_owned(),
+        false => format!("of {}'s rows", names.of(side)),
     };
+    let matching = format!("match a row of {} by one of the rules", names.of(side.other()));
+    let rows = format!("{whose} {matching}");
     let share = |bound: &str, number| format!("that {bound} {} {rows}", grouped(number));
     let said = match (of, answer) {
         (_, Answer::TooFew) => return share("fewer than", minimum),
@@ -322,7 +319,7 @@ fn number_of_rows(
         (Measure::Count, _) => format!("how many {rows}"),
         (Measure::Sum(_) | Measure::SumOfProducts, _) => {
             let values = if side == learner { "its own values" } else { "the values" };
-            format!("the sum of {values} over those {rows}")
+            format!("the sum of {values} over those {whose} that {matching}")
         }
     };
     match answer {
@@ -411,17 +408,17 @@ impl Assumption {
                 names.of(*finder)
             ),
             Self::Shares => "A single side's share reveals nothing about the result.".to_owned(),
-            Self::FewKeys => "If few keys are shared, the number reveals much about each of them; a minimum or noise limits \
-                              this."
+            Self::FewKeys => "If few keys are shared, the number reveals much about each of them; a minimum, or noise where \
+                              it can be added, limits this."
                 .to_owned(),
             Self::ChosenNumbers { learner } => format!(
                 "{} learns sums of numbers of its own table: numbers that are 0 for all keys but some show whether these are \
-                 shared. Noise limits this; a minimum does not.",
+                 shared. Noise limits this where it can be added; a minimum does not.",
                 names.capital(*learner)
             ),
             Self::FalseMatches => {
-                "By a rule, rows of different people may match: a side that learns then learns of somebody else in the other \
-                 table, with these parts. `vesica check` says how many to expect."
+                "By a rule, rows of different people may match, and the result is of these matches too: a row may stand for \
+                 somebody else in the other table, with these parts. `vesica check` says how many to expect."
                     .to_owned()
             }
             Self::SingleRules { learner } => format!(

@@ -128,7 +128,7 @@ fn sides_that_do_not_match_report_it() {
         assert!(error.to_string().contains(said), "{error}");
     };
     usage(&|job| job.offer.learns = Learns::Both, "must not learn");
-    usage(&|job| job.offer.sends = None, "must be the one that learns");
+    usage(&|job| job.offer.sends = None, "must be the only one that learns");
     usage(&|job| job.offer.query = Query::ROWS, "only a join sends columns");
     usage(&|job| job.offer.sends.as_mut().unwrap().bytes = 2, "take 3 to 65536 bytes");
     usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent only once");

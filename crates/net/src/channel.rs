@@ -37,7 +37,7 @@ pub(crate) const SEGMENT: usize = (1 << 14) - 1;
 const BUFFER: usize = 1 << 16;
 
 /// The time between two keep-alive messages.
-pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 const KEEP_ALIVE: &str = "busy";
 const END: &str = "end";
@@ -83,8 +83,6 @@ pub struct Channel {
     pub(crate) parallel: Option<Parallel>,
     /// A message that was [awaited](Channel::await_message) and not received yet.
     pub(crate) early: Option<(&'static str, Vec<u8>)>,
-    /// Among several parties, the number of the one inside whose connections this one runs.
-    pub(crate) carrier: Option<usize>,
 }
 
 impl Channel {
@@ -114,7 +112,6 @@ impl Channel {
             kept: None,
             parallel: None,
             early: None,
-            carrier: None,
         }
     }
 

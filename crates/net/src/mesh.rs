@@ -9,13 +9,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{AbortReason, Channel, Deviation, Result, channel::KEEP_ALIVE_INTERVAL};
+use crate::{AbortReason, Channel, Deviation, Result};
 
 /// The interval at which the other parties are kept from giving up.
 const PULSE: Duration = Duration::from_millis(200);
-
-/// The number of attempts to send to a party before it is known to be there.
-const LAST_ATTEMPTS: usize = 3;
 
 /// A party's channels to all others, one for each.
 pub struct Mesh<'a> {
@@ -227,26 +224,9 @@ impl<'a> Mesh<'a> {
         });
     }
 
-    /// Returns the number of the first party that has stopped or closed its connection, if one has. A connection that
-    /// runs inside another party's breaks when that party leaves, which is then the one that is named.
-    pub fn gone(&mut self) -> Option<usize> {
-        let gone = self.others().find(|party| self.channels[self.place(*party)].is_gone())?;
-        let carrier = self.to(gone).carrier.filter(|carrier| self.is_lost(*carrier));
-        Some(carrier.unwrap_or(gone))
-    }
-
-    /// Returns whether nothing can be sent to a party any more, after a few attempts: the first may still be accepted.
-    fn is_lost(&mut self, party: usize) -> bool {
-        let channel = self.to(party);
-        for attempt in 0..LAST_ATTEMPTS {
-            if attempt > 0 {
-                thread::sleep(KEEP_ALIVE_INTERVAL);
-            }
-            if channel.keep_alive().is_err() {
-                break;
-            }
-        }
-        channel.is_gone()
+    /// Returns the number of the first party that has stopped or closed its connection, if one has.
+    pub fn gone(&self) -> Option<usize> {
+        self.others().find(|party| self.channels[self.place(*party)].is_gone())
     }
 
     /// Returns the bytes that this party has sent to all others, as the channels' meters count them.

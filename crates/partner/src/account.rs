@@ -65,6 +65,8 @@ pub struct End<'a> {
     pub terms: &'a Terms,
     /// The number of shared keys, if the result says it.
     pub shared: Option<u64>,
+    /// The number of matches that limits on results count, if the result says it.
+    pub counted: Option<u64>,
     /// The disclosure for this side's ledger.
     pub noted: Disclosure,
     /// The disclosure that both sides sign. It holds the outcome only if [both learn](Terms::both_learn).
@@ -99,8 +101,8 @@ pub struct JointEnd<'a> {
 /// The facts about the result of a run for this side's ledger.
 #[derive(Debug)]
 pub struct Noted {
-    /// The number of shared keys, if the result says it.
-    pub shared: Option<u64>,
+    /// The number of matches that limits on results count, if the result says it.
+    pub counted: Option<u64>,
     /// The facts that each side learned, as this side knows them.
     pub learned: NotedLearned,
 }
@@ -317,7 +319,7 @@ impl Account {
         };
         let peer_ledger = OfOthers::One(theirs.ledger.clone());
         let learned = NotedLearned::Pair(Box::new(end.noted), end.role);
-        let noted = Noted { shared: end.shared, learned };
+        let noted = Noted { counted: end.counted, learned };
         let line = self.succeeded(noted, record.hash(), peer_ledger)?;
         Ok((AnyRecord::Pair(Box::new(record)), line))
     }
@@ -388,7 +390,7 @@ impl Account {
         };
         let event = LedgerEvent::Succeeded {
             run: begun.run,
-            matches: noted.shared,
+            matches: noted.counted,
             disclosure,
             role,
             learned,

@@ -236,7 +236,7 @@ impl<'a> Session<'a> {
             keys => self.run_partitions(&chosen, call, keys, spill, done, rng)?,
         };
         // A side that learned the result from the other one only knows it now.
-        self.standing.reveal(found.outcome.shared())?;
+        self.standing.reveal(found.outcome.counted())?;
         let attempts = self.attempts;
         Ok(Computed { attempts, ..Computed::by(&*chosen.method, peer_items, partitions, found) })
     }

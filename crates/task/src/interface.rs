@@ -427,7 +427,7 @@ pub trait Party: Send {
 
 /// A result before the step by which both sides learn it, so that rules are checked before anything is revealed.
 pub struct Unrevealed<'a> {
-    /// The number of shared keys, if this side knows it.
+    /// The number of matches that limits on results count, if this side knows it.
     pub shared: Option<u64>,
     /// The step itself; it does nothing if there is nothing to reveal.
     pub reveal: RevealStep<'a>,
@@ -440,7 +440,7 @@ pub(crate) type RevealStep<'a> =
 impl Unrevealed<'_> {
     /// Creates the result of a side that reveals nothing and learns no more.
     pub(crate) fn complete(found: Found) -> Self {
-        Self { shared: found.outcome.shared(), reveal: Box::new(move |_, _| Ok(found)) }
+        Self { shared: found.outcome.counted(), reveal: Box::new(move |_, _| Ok(found)) }
     }
 }
 

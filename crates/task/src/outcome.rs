@@ -33,13 +33,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the number of matches, if this side learned it: of shared keys, or by rules of rows that match.
+    /// Returns the number of shared keys, if this side learned it. Both sides have the same.
     pub fn shared(&self) -> Option<u64> {
-        let rows = || self.rows_of_rules.as_ref().map(|first| first.iter().sum());
         match self.answer {
             Some(QueryResult::Count(count)) => Some(count),
-            _ => rows().or(self.matches),
+            _ => self.matches,
         }
+    }
+
+    /// Returns the number of matches that limits on results count, if this side learned it: of shared keys, or by rules
+    /// of this side's rows.
+    pub fn counted(&self) -> Option<u64> {
+        let rows = self.rows_of_rules.as_ref().map(|first| first.iter().sum());
+        rows.or_else(|| self.shared())
     }
 
     /// Returns whether this side knows that no key matched.

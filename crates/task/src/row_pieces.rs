@@ -73,7 +73,7 @@ pub(super) fn matches(pieces: &FoundPieces<RowsPiece>, call: &Call) -> Result<Op
             let Some(piece) = piece? else { return Ok(None) };
             all.add(piece);
         }
-        return Ok(all.found().outcome.shared());
+        return Ok(all.found().outcome.counted());
     }
     let mut all = Some(0);
     for piece in pieces.iter() {

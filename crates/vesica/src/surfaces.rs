@@ -120,6 +120,7 @@ fn report(case: &Case, role: Role, outcome: &Outcome) -> Report {
     let (key, adversary) = case.method();
     report.set_protocol(key, adversary);
     report.rows = Some(RowCounts { read: mine, null: 0, duplicate: 0, used: mine });
+    report.items = Some(mine);
     report.peer_items = Some(peers);
     let is_known = case.learns(role) || case.query == Query::SHARES;
     report.outcome = if is_known { outcome.clone() } else { Outcome::default() };

@@ -230,7 +230,7 @@ fn a_side_finds_its_own_faults_before_it_offers() {
         ),
         (joined(Learns::Me), "the side that sends columns must not learn"),
         (joined(Learns::Both), "the side that sends columns must not learn"),
-        (asked(Query::JOIN, Learns::Peer), "the side that receives columns"),
+        (asked(Query::JOIN, Learns::Peer), "a side that sends no columns"),
         (Offer { sends: Some(SentColumns { rows: 0, ..sent() }), ..joined(Learns::Peer) }, "rows"),
         (Offer { sends: Some(sent()), ..offer() }, "only a join sends columns"),
         (aligned(asked(Query::ROWS, Learns::Me)), "requires that both sides learn"),

@@ -65,8 +65,9 @@ fn padded_sets_have_one_size_in_a_record() {
         for ended in run(&projects, &[flags, &record].concat()) {
             ended.assert(0, &[]);
         }
-        let page = projects.succeeds(Inviter, &["verify", "acme.record"]).out;
-        assert!(page.contains("8 keys of") && page.contains("4 keys of"), "{page}");
+        let ledgers = [Inviter, Accepter].map(|side| projects.ledger(side));
+        assert!(ledgers[0].contains("8 keys here, 4 there"), "{ledgers:?}");
+        assert!(ledgers[1].contains("4 keys here, 8 there"), "{ledgers:?}");
     }
 }
 
@@ -82,7 +83,7 @@ fn a_number_is_of_the_rows_that_the_agreement_names() {
     }
 }
 
-/// Matches by rules are rows, of which a person may have several keys.
+/// A row that matches by several rules counts once.
 #[test]
 fn limits_on_results_count_rows() {
     for (least, code) in [("2", 0), ("3", 9)] {

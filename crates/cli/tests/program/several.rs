@@ -329,23 +329,6 @@ fn a_party_that_is_killed_is_named_and_nobody_has_a_result() {
     }
 }
 
-/// The others meet inside the connections of the one that listens, which end with it.
-#[test]
-fn a_party_through_which_others_meet_is_named() {
-    let keys = |step: u32| (0..200_000).step_by(step as usize).collect();
-    let circle = Circle::new([2, 3, 5].map(keys).into(), &[false, false, true]);
-    let pivot = ["--pivot", NAMES[1]];
-    let mut started: Vec<_> =
-        (0..3).map(|party| Running::start(circle.command(party, &pivot))).collect();
-    for process in &mut started {
-        process.until("getting ready to compare");
-    }
-    started[2].signal("KILL");
-    for process in started.into_iter().take(2) {
-        process.end().assert(4, &[NAMES[2]]);
-    }
-}
-
 #[test]
 fn parties_that_disagree_hear_what_differs() {
     let circle = Circle::three();

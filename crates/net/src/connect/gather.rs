@@ -138,14 +138,12 @@ impl Gathering<'_> {
         // All parties have the same order of pairs, so none waits for a party that waits for it.
         for other in self.others() {
             let left = meeting.wait.saturating_sub(started.elapsed());
-            let (connection, carrier) = match self.reaching(other) {
+            let connection = match self.reaching(other) {
                 Reaching::Answer => continue,
-                Reaching::Dial => (self.dial(other, None, left, meeting)?, None),
-                Reaching::Join => (self.join(other, left, meeting)?, Some(self.hub)),
+                Reaching::Dial => self.dial(other, None, left, meeting)?,
+                Reaching::Join => self.join(other, left, meeting)?,
             };
-            let mut party = MetParty::new(connection)?;
-            party.channel.carrier = carrier;
-            met.insert(other, party);
+            met.insert(other, MetParty::new(connection)?);
         }
         lobby.map_or(Ok(()), |lobby| self.answer(lobby, met, started, meeting))
     }

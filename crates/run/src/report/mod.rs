@@ -334,6 +334,7 @@ impl Report {
             role,
             terms,
             shared: self.outcome.shared(),
+            counted: self.outcome.counted(),
             noted,
             signed: self.disclosure_of(profiles, rules, outcome)?,
             protocol: self.protocol.unwrap_or_default(),

@@ -101,7 +101,7 @@ impl Report {
         Ok(JointEnd {
             terms,
             noted: Noted {
-                shared: self.outcome.shared(),
+                counted: self.outcome.counted(),
                 learned: NotedLearned::Several(learned.trim_end_matches('.').to_owned()),
             },
             // All sign the same record, so it holds no outcome, which only learners know.

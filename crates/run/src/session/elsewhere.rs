@@ -147,7 +147,7 @@ impl Session<'_> {
         self.channel.add_cost(&slots.cost());
         let attempts = Some(compared?);
         let found = self.conclude(gathered, recorded.finish()?, None, &seed, rng)?;
-        self.standing.reveal(found.outcome.shared())?;
+        self.standing.reveal(found.outcome.counted())?;
         Ok(Computed { attempts, ..Computed::by(&*method, peer_items, count, found) })
     }
 }

@@ -102,7 +102,7 @@ impl Session<'_> {
             true => all.found(names),
             false => Found { outcome: Outcome::default(), content: None },
         };
-        self.standing.reveal(found.outcome.shared())?;
+        self.standing.reveal(found.outcome.counted())?;
         Ok(Computed {
             protocol: PROTOCOL,
             adversary: HoldersPlan::ADVERSARY,

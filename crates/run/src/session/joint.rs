@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
             }
         };
         // A party that learned the result from the leader only knows it now.
-        self.standing.reveal(found.outcome.shared())?;
+        self.standing.reveal(found.outcome.counted())?;
         let computed = Computed::by(&*chosen.method, sizes[partner], partitions, found);
         Ok(Computed { sizes: Some(sizes), ..computed })
     }

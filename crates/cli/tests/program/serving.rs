@@ -16,7 +16,10 @@ use vesica::partnership::{Agreement, Signed};
 use vesica_net::{AbortReason, CancelToken, Error, Identity, connect};
 use vesica_testkit::assurance;
 
-use crate::harness::{Ended, Running, ended, vesica};
+use crate::{
+    harness::{Ended, Running, ended, vesica},
+    partners::free_port,
+};
 
 /// The projects of a service and of its partners.
 struct Town {
@@ -32,9 +35,8 @@ const OWN: [&str; 4] = ["--input", "in.csv", "--key", "email"];
 impl Town {
     /// Makes this number of partners, each with its own agreement: partner `i` shares `i + 1` keys with the service.
     fn new(partners: usize, invite: &[&str]) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let town =
-            Self { scratch: tempfile::tempdir().unwrap(), address: format!("127.0.0.1:{port}") };
+        let address = format!("127.0.0.1:{}", free_port());
+        let town = Self { scratch: tempfile::tempdir().unwrap(), address };
         let rows: String = (0..KEYS).map(|key| format!("u{key}@example.org\n")).collect();
         fs::create_dir(town.path("service", "")).unwrap();
         fs::write(town.path("service", "in.csv"), format!("email\n{rows}")).unwrap();

@@ -1,6 +1,6 @@
 //! Runs among three and more parties, each a process of its own with real sockets.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, net::TcpListener, process::Command};
+use std::{collections::BTreeSet, fmt::Write as _, fs, process::Command};
 
 use serde_json::{Value, json};
 
@@ -30,8 +30,7 @@ impl Circle {
             made.assert(0, &[]);
             let mut member = format!("{}={}", NAMES[party], made.out.trim());
             if listening[party] {
-                let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-                write!(member, "@{free}").unwrap();
+                write!(member, "@127.0.0.1:{}", free_port()).unwrap();
             }
             parties.push(member);
             let rows: String = keys.iter().map(|key| format!("{key},{}\n", key % 7)).collect();

@@ -1,4 +1,13 @@
-use std::{collections::BTreeMap, net::TcpListener, sync::Mutex, thread};
+use std::{
+    collections::BTreeMap,
+    iter::repeat_with,
+    net::TcpListener,
+    sync::{
+        Mutex,
+        atomic::{AtomicU16, Ordering},
+    },
+    thread,
+};
 
 use super::*;
 use crate::{AbortReason, CancelToken, Fingerprint, Identity, Mesh};
@@ -6,8 +15,15 @@ use crate::{AbortReason, CancelToken, Fingerprint, Identity, Mesh};
 const NAME: GatheringName = [7; 32];
 const LONG: Duration = Duration::from_secs(30);
 
+/// Returns an address at which nobody listens. Its port is below the range that the system uses for outgoing
+/// connections, which might take it first.
 fn free() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 8_192 + (std::process::id() % 32) as u16 * 256;
+    let ports = repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 256);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = ports.take(256).find(is_free).unwrap();
+    format!("127.0.0.1:{port}")
 }
 
 /// Parties with identities; the marked ones listen.

@@ -128,9 +128,9 @@ impl<'a> Ladder<'a> {
     }
 
     /// Returns every candidate that fits, in as few partitions as it fits in and is not too large for.
-    pub fn fitting(&self, fits: impl Fn(&Rung, &Candidate) -> bool) -> Vec<Candidate> {
+    pub fn fitting(&self, fits: impl Fn(&Candidate) -> bool) -> Vec<Candidate> {
         let keys = self.keys().unwrap_or_default();
-        let way = |key| self.way(key, self.place(key, 0, &fits)?);
+        let way = |key| self.way(key, self.place(key, 0, |_, candidate| fits(candidate))?);
         keys.into_iter().filter_map(way).collect()
     }
 

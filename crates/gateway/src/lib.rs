@@ -83,7 +83,7 @@ pub struct Serving {
     pub journal: PathBuf,
     /// The file for the report.
     pub report: Option<PathBuf>,
-    /// The planner's knowledge of the machine; its memory is a task's, and a part in any case.
+    /// The planner's knowledge of the machine; its memory is a task's.
     pub planner: PlannerInputs,
     /// Whether a table without keys is accepted.
     pub allow_empty: bool,

@@ -134,7 +134,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
         ));
     }
     let budget = planner.memory.unwrap_or_else(host::budget);
-    let candidates = ladder.fitting(|_, candidate| candidate.memory.most() <= budget as f64);
+    let candidates = ladder.fitting(|candidate| candidate.memory.most() <= budget as f64);
     let ranked = ranking.rank(&candidates);
     let Some(first) = ranked.first() else {
         let least = of_all().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
@@ -169,7 +169,7 @@ pub fn plan(prospect: &Prospect) -> Result<Plan> {
     })
 }
 
-/// Returns the memory of a side for its keys in a partition. Keys that are compared as a whole count for a table.
+/// Returns the memory that a side needs for the keys of a partition; 0 for whole sets, which are held in any case.
 fn memory_of_keys(request: &Request, receives: bool) -> f64 {
     let keys = if receives { request.sizes.receiver } else { request.sizes.sender };
     match request.partitions {

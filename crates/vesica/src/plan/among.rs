@@ -141,7 +141,7 @@ fn choice(
         let request = offer.request(leader, pivot, division.partitions, None)?;
         Ok(Rung { candidates: offer.candidates(&request), beside: 0.0 })
     })?;
-    let candidates = ladder.fitting(|_, candidate| needed(candidate) <= budget);
+    let candidates = ladder.fitting(|candidate| needed(candidate) <= budget);
     let Some(run) = ranking.rank(&candidates).into_iter().next() else { return Ok(None) };
     let partitions = run.candidate.partitions;
     let Some(fold) = fold(partitions) else { return Ok(None) };
